@@ -59,7 +59,7 @@ def site(debian: Path, packages: Packages, tmp_path: Path) -> Iterator[GatewaySi
         device_root.write("/srv/ca.pem", authority.file("ca.pem").read_bytes())
         with switched_on(gateway_root, gateway_network) as gateway, switched_on(device_root, device_network) as device:
             with ThreadPoolExecutor() as pool:
-                list(pool.map(lambda machine: machine.run("install_package /packages/ringwake.deb"), (gateway, device)))
+                list(pool.map(lambda machine: machine.run("install_package /packages/ringwake.deb curl"), (gateway, device)))
             yield GatewaySite(gateway, device, sender, authority)
 
 

@@ -97,4 +97,5 @@ def blocks(guide: str) -> dict[str, str]:
 
 def links(guide: str) -> list[str]:
     """The files that a page of Documentation links to."""
-    return re.findall(r"\]\(([^)#]+)", (programs.ROOT / "Documentation" / guide).read_text())
+    targets = re.findall(r"\]\(([^)#]+)", (programs.ROOT / "Documentation" / guide).read_text())
+    return [target for target in targets if not target.startswith("https:")]
