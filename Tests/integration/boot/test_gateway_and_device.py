@@ -171,7 +171,8 @@ set +x
 systemctl daemon-reload
 systemctl restart ringwaked
 eventually paired
-grep -E '^CapAmb:\\s*{1 << CAP_WAKE_ALARM:016x}$' /proc/$(main_pid)/status
+effective=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/$(main_pid)/status)
+test $((0x$effective >> {CAP_WAKE_ALARM} & 1)) = 1
 """)
     site.ring()
     site.gateway.run(BLOCKS["move"].replace("door-station", "device"))
