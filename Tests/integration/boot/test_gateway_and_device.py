@@ -35,8 +35,6 @@ table inet filter {
 }
 END
 """
-# capability.h
-CAP_WAKE_ALARM = 35
 HOOK = "/usr/libexec/ringwake/acme-deploy-hook"
 CONFIGURATION = "/etc/ringwake/ringwaked.toml"
 
@@ -167,12 +165,11 @@ set +x
     alone = "alone() { ringwake gateway devices | grep -q offline; }\neventually alone\n"
     site.gateway.run(BLOCKS["drain"] + alone + BLOCKS["reopen"])
     site.device.root.write("/etc/systemd/system/ringwaked.service.d/override.conf", WAKE_ALARM)
-    site.device.run(f"""
+    # Whether it wakes the machine, the lab shows that has a machine to wake (Tests/lab/link/suspend).
+    site.device.run("""
 systemctl daemon-reload
 systemctl restart ringwaked
 eventually paired
-effective=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/$(main_pid)/status)
-test $((0x$effective >> {CAP_WAKE_ALARM} & 1)) = 1
 """)
     site.ring()
     site.gateway.run(BLOCKS["move"].replace("door-station", "device"))
