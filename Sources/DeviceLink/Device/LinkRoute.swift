@@ -5,6 +5,7 @@ internal import MQTT5
 /// ```
 /// own --0x9C, 0x9D--> visiting --any other end--> own
 ///                     visiting --0x9C, 0x9D--> visiting, three times in turn at most
+///                     visiting, without a link --visitTime--> own
 ///                     visiting for good --settled--> own (the other gateway)
 /// ```
 /// The device checks the other gateway's certificate as it checks its own's: a reference replaces no trust. 0x9C is for
@@ -31,6 +32,8 @@ package struct LinkRoute: Hashable, Sendable {
 
     /// So many references in turn are followed: more means that gateways refer to each other.
     package static let maximumSteps = 3
+    /// How long another gateway may take to have a path and a link.
+    package static let visitTime = Duration.seconds(30)
 
     package private(set) var own: ServerReference
     package var visit: Visit?
@@ -79,6 +82,15 @@ package struct LinkRoute: Hashable, Sendable {
         guard let visit, visit.isForGood else { return false }
         own = visit.gateway
         goHome()
+        return true
+    }
+
+    /// A gateway that is visited has had its time (``visitTime``).
+    ///
+    /// - Returns: whether the device goes home, because it has no link there.
+    package mutating func giveUp(_ gateway: ServerReference) -> Bool {
+        guard let visit, visit.gateway == gateway, !visit.hasLinked else { return false }
+        fail("\(gateway)", "there is no way to it; its name may have no address")
         return true
     }
 

@@ -129,7 +129,7 @@ struct LinkKeepAlive {
     /// What is known of a link's network.
     func status(of link: LinkID) -> KeepaliveLearner.Status? { links[link].flatMap { learner.status(of: $0.network) } }
 
-    /// What a device is told of its link.
+    /// What the gateway tells a device about the keep-alives of its link.
     func timing(of device: DeviceID, at now: BootInstant) -> LinkTiming {
         guard let state = newest[device].flatMap({ links[$0] }) else { return LinkTiming(keepAlive: 0) }
         return LinkTiming(

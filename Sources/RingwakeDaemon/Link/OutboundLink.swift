@@ -220,8 +220,7 @@ final class OutboundLink {
     private func linked() {
         linkedAt = now
         route?.linked()
-        logger.notice(
-            "linked to the gateway", metadata: ["gateway": "\(route.map { "\($0.target)" } ?? "")"])
+        logger.notice("linked to the gateway", metadata: ["gateway": "\(route.map { "\($0.target)" } ?? "")"])
         synchronizer.linked()
     }
 
@@ -231,9 +230,8 @@ final class OutboundLink {
         } else {
             logger.info("the gateway cannot be reached", metadata: ["why": "\(end.text ?? end.cause.text)"])
         }
-        linkedAt = nil
+        (linkedAt, lastEnding) = (nil, Ending(end: end, at: now))
         synchronizer.unlinked()
-        lastEnding = Ending(end: end, at: now)
         // Not from within a call of the client.
         if route?.ended(end, mayMove: paired?.former == nil) == true { runLoop.enqueue { [weak self] in self?.turn() } }
     }
@@ -250,6 +248,11 @@ final class OutboundLink {
             try watchPath(to: route.target.host)
         } catch {
             logger.error("the link has no gateway now", metadata: ["why": "\(error.message)"])
+        }
+        // Without a path to it there is no attempt, and so no end of one.
+        guard let visited = route.visit?.gateway else { return }
+        runLoop.schedule(at: runLoop.now.advanced(by: LinkRoute.visitTime), tolerance: .seconds(1)) { [weak self] in
+            if self?.route?.giveUp(visited) == true { self?.turn() }
         }
     }
 
@@ -385,13 +388,10 @@ final class OutboundLink {
         }
         (paired, route) = (nil, nil)
         former?.close()
-        former = nil
         watch?.cancel()
-        watch = nil
         let leaving = client
-        client = nil
+        (former, watch, client, linkedAt) = (nil, nil, nil, nil)
         onLinkNeeded(false)
-        linkedAt = nil
         // What was published goes first.
         runLoop.schedule(at: runLoop.now.advanced(by: .seconds(1)), tolerance: .seconds(1)) { leaving?.stop() }
         try tokens.bind(to: nil, at: unixMilliseconds())

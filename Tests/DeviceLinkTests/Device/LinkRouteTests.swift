@@ -44,6 +44,18 @@ import Testing
         #expect(leaves(&route, broken) && route.target == other && route.failure == nil)
     }
 
+    @Test("A gateway without a link leads home after its time, and no other one does")
+    func givenUp() {
+        var route = LinkRoute(own: own)
+        _ = route.ended(moved(), mayMove: true)
+        let gaveUp = [route.giveUp(own), route.giveUp(other)]
+        #expect(gaveUp == [false, true] && route.target == own && route.failure?.gateway == "other.example:443")
+        _ = route.ended(moved(), mayMove: true)
+        route.linked()
+        let gaveUpLink = route.giveUp(other)
+        #expect(!gaveUpLink && route.target == other)
+    }
+
     @Test("A gateway that can't be used leads home, with the reason")
     func failed() {
         var route = LinkRoute(own: own)

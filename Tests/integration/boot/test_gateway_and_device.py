@@ -154,7 +154,7 @@ LEGO_CERT_PATH=/srv/issued/fullchain.pem LEGO_CERT_KEY_PATH=/srv/issued/privkey.
 
 
 def operate(site: GatewaySite) -> None:
-    """Metrics, a drain, and the drop-in for a device that sleeps."""
+    """Metrics, a drain, the drop-in for a device that sleeps, and a move to a gateway that isn't there."""
     said = site.gateway.run(f"""
 mkdir -p /var/lib/prometheus/node-exporter
 {BLOCKS["textfile"]}
@@ -171,6 +171,12 @@ systemctl daemon-reload
 systemctl restart ringwaked
 eventually paired
 """)
+    site.ring()
+    site.gateway.run(BLOCKS["move"].replace("door-station", "device"))
+    went = "went() { ringwake link status | grep -q 'not followed.*push2'; }\neventually went\n"
+    site.device.run(went)
+    site.gateway.run("ringwake gateway move --all --off\n")
+    site.device.run("eventually paired\n")
     site.ring()
 
 

@@ -125,6 +125,14 @@ def test_a_device_stays_if_the_other_gateway_does_not_know_it(two, make_daemon) 
     assert "movesTo" not in devices(first)[0]
 
 
+def test_a_device_comes_back_from_a_name_without_an_address(two) -> None:
+    first, _, device = two
+    move(first, "--all", "--to", "nobody.invalid")
+    until(lambda: "no address" in str(device.link.get("notFollowed")), 90, lambda: f"{device.link}\n{device.log}")
+    device.wait_until_linked()
+    push(first, device, device.device_token())
+
+
 @pytest.fixture
 def impostor(tmp_path) -> Iterator[str]:
     """A server with a certificate of its own, which counts nobody's trust."""
