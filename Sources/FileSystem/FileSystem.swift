@@ -23,13 +23,10 @@ package enum FileSystem {
         guard kind == S_IFREG || acceptingPipes else {
             throw FileSystemError(operation: "read", path: path, errno: EINVAL)
         }
-        guard status.st_size <= maximumSize else {
-            throw FileSystemError(operation: "read", path: path, errno: EFBIG)
-        }
-        // Files in /proc have size 0 and contain more, and a file may grow while it is read.
+        // The size is no more than a hint: in /proc it is 0, in /sys a page for a few bytes, and a file may grow.
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(max(0, Int(status.st_size)))
+        bytes.reserveCapacity(min(max(0, Int(status.st_size)), maximumSize))
         while true {
             let count = buffer.withUnsafeMutableBytes { buffer in
                 retryingWhenInterrupted { Glibc.read(file.number, buffer.baseAddress, buffer.count) }

@@ -85,6 +85,11 @@ import Testing
         #expect(try FileSystem.read("/proc/self/status", maximumSize: 65_536).count > 100)
     }
 
+    @Test("A file that claims to be longer than it is, as all of sysfs, is read by what is in it")
+    func overstatedSize() throws {
+        #expect(try FileSystem.read("/sys/class/net/lo/ifindex", maximumSize: 16) == Array("1\n".utf8))
+    }
+
     @Test("What is not a regular file is refused at once, also a pipe that nobody writes")
     func notAFile() throws {
         let pipe = directory.path("pipe")
