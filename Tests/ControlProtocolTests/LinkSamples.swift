@@ -98,6 +98,8 @@ enum LinkSamples {
         message.keepAliveTriedSeconds = 300
         message.keepAliveLongestSeconds = 900
         message.keepAliveFailedSeconds = 340
+        message.wakeup = .init(
+            interface: "wlan0", state: .disabled, file: "/sys/class/net/wlan0/device/power/wakeup")
         message.received = 12
         message.revision = 7
         message.gatewayRevision = 7

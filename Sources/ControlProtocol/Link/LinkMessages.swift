@@ -37,6 +37,30 @@ package struct LinkMessage: Codable, Equatable, Sendable {
     package var problem: String?
     /// The last time that the device and its gateway disagreed about registrations, since the start.
     package var reset: Reset?
+    /// Whether the network device on the way to the gateway can wake the machine; nil without a way.
+    package var wakeup: Wakeup?
+
+    /// Whether a network device can wake the machine from suspend.
+    package struct Wakeup: Codable, Equatable, Sendable {
+        package enum State: String, CaseIterable, Sendable {
+            case enabled
+            case disabled
+            /// The kernel says nothing about it.
+            case unknown
+        }
+
+        package var interface: String
+        /// A ``State``.
+        package var state: String
+        /// The kernel's file for it.
+        package var file: String?
+
+        package init(interface: String, state: State, file: String?) {
+            self.interface = interface
+            self.state = state.rawValue
+            self.file = file
+        }
+    }
 
     /// A disagreement about registrations, and what was done (client reset).
     package struct Reset: Codable, Equatable, Sendable {

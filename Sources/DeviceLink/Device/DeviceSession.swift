@@ -120,6 +120,7 @@ package struct DeviceSession: Sendable {
         switch purpose {
         case .link:
             if greeting.hasMoved { packet.userProperties.append(MQTTUserProperty(LinkHello.Name.moved, "1")) }
+            if greeting.wasAway { packet.userProperties.append(MQTTUserProperty(LinkHello.Name.away, "1")) }
             packet.userProperties += [
                 MQTTUserProperty(LinkHello.Name.revision, String(greeting.revision)),
                 MQTTUserProperty(LinkHello.Name.slots, String(greeting.slots)),
@@ -151,6 +152,8 @@ package struct DeviceSession: Sendable {
         package let receiveMaximum: UInt16
         /// Whether it has another gateway, and comes for what waits for it.
         package var hasMoved = false
+        /// Whether the machine slept or was off since the last link.
+        package var wasAway = false
 
         package init(
             version: String, revision: UInt64, slots: Int, epoch: String?, network: String?, receiveMaximum: UInt16

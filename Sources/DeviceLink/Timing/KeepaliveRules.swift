@@ -11,15 +11,15 @@ package enum KeepaliveRules {
     static let margin = Duration.seconds(20)
     /// A probe for less than this is not worth its packets.
     static let smallestGain = Duration.seconds(10)
-    /// This many good periods in a row allow a probe, and excuse one earlier failure.
+    /// This many good periods in a row allow a probe, and excuse a link that died after no longer time.
     static let goodRun = 5
-    /// The fall is doubled this often at most: 20, 40, 80, 160, 320, 640, 1280 s.
-    static let maximumDoublings = 6
 
-    /// The wait before the limit is tried again. It doubles with each retry that fails, because most NATs keep their
+    /// The wait before the limit is tried again, and before links are trusted with a time that failed once. It doubles with each retry that fails, because most NATs keep their
     /// time-outs for years.
     static let firstHold = Duration.seconds(24 * 60 * 60)
     static let longestHold = Duration.seconds(7 * 24 * 60 * 60)
+    /// More retries than this make no difference to the hold.
+    static let countedRetries = 3
     /// The wait after a probe without a result. It doubles with each one in a row.
     static let firstPause = Duration.seconds(60 * 60)
     static let longestPause = Duration.seconds(24 * 60 * 60)

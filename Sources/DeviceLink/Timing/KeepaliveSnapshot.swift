@@ -74,7 +74,7 @@ extension KeepaliveSnapshot.Entry {
         let hold = min(Duration.seconds(max(hold, 0)), KeepaliveRules.longestHold) - elapsed
         let keepalive = NetworkKeepalive(
             kind: kind, bounds: bounds, interval: .seconds(interval), limit: limit.map { .seconds($0) },
-            failedRetries: min(max(failedRetries, 0), KeepaliveRules.maximumDoublings),
+            failedRetries: min(max(failedRetries, 0), KeepaliveRules.countedRetries),
             holdUntil: now.advanced(by: hold))
         return (NetworkKey(key), keepalive, now.advanced(by: .zero - age))
     }

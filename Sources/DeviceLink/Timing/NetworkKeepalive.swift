@@ -5,15 +5,20 @@ import RingwakeCore
 ///                     5 good periods               survived
 ///     searching --------------------------> probe ----------> searching, interval = probe's
 ///        ^   |                                |
-///        |   | 2 failures                     | died: limit = probe's
+///        |   | a link died                    | died: limit = probe's
 ///        |   v                                v
-///        |  fall: limit = failed time     interval < limit: more probes below the limit, then *settled*
+///        |  fall below half; 5 good       interval < limit: more probes below the limit, then *settled*
+///        |  periods, then a probe of          |
+///        |  the time that failed              |
 ///        |                                    |
 ///        +--- a retry at the limit survives --+-- hold of 1 day or more, then one probe at the limit
 ///
-/// What holds: `floor <= interval <= ceiling`. The limit is an idle time that failed; it is above the interval, except
-/// at the floor, where it says that the network cannot be held. The interval grows by a probe only and falls by
-/// failures of links only.
+/// One dead link may be an accident. It shortens the interval nevertheless, because while links die pushes wait; whether
+/// it was the NAT is found out by a probe of the time that failed, or by a second dead link.
+///
+/// What holds: `floor <= interval <= ceiling`. The limit is an idle time that failed twice, or failed a probe; it is above
+/// the interval, except at the floor, where it says that the network cannot be held. The interval falls by dead links
+/// only. It grows by a probe, or, where no device probes, back to a time that failed once, after a day.
 ///
 /// Periods that overlap are one piece of evidence, whichever device reports them. So a NAT that restarts is one failure
 /// for a hundred devices, and a hundred good devices cannot outvote the one that fails each time.
@@ -31,9 +36,8 @@ struct NetworkKeepalive: Hashable, Sendable {
     /// Good periods since the last failure or change; counted up to ``KeepaliveRules/goodRun``.
     private var goodRun = 0
     private var lastGood: BootInstant?
+    /// The last dead link, until it is known whether the NAT was the cause.
     private var failure: Failure?
-    /// Falls without a good period between them.
-    private var fallsInARow = 0
     private var probing = Probing.allowed
     /// Probes without a result in a row.
     private var lostProbes = 0
@@ -58,7 +62,7 @@ struct NetworkKeepalive: Hashable, Sendable {
     var status: KeepaliveLearner.Status {
         if let limit, limit <= interval { return .belowFloor }
         if interval >= longest { return .atCeiling }
-        return stepUp == nil ? .settled : .searching
+        return doubted == nil && stepUp == nil ? .settled : .searching
     }
 
     /// The longest interval that this network may get.
@@ -76,11 +80,14 @@ struct NetworkKeepalive: Hashable, Sendable {
     mutating func survived(idle: Duration, at now: BootInstant) {
         guard idle + KeepaliveRules.tolerance >= interval, isNew(idle, at: now, since: lastGood) else { return }
         lastGood = now
-        fallsInARow = 0
         goodRun = min(goodRun + 1, KeepaliveRules.goodRun)
         guard goodRun == KeepaliveRules.goodRun else { return }
-        failure = nil
         if let limit, limit <= interval { forgetLimit() }
+        guard let doubted, let failure else {
+            failure = nil
+            return
+        }
+        if failure.foundAt.advanced(by: KeepaliveRules.firstHold) <= now { (interval, goodRun) = (doubted, 0) }
     }
 
     /// A link was found dead at `now` after it was idle for `idle`, with keep-alives every `linkInterval`.
@@ -93,12 +100,17 @@ struct NetworkKeepalive: Hashable, Sendable {
             isNew(idle, at: now, since: failure?.foundAt)
         else { return }
         goodRun = 0
-        guard let first = failure else {
-            failure = Failure(gap: gap, foundAt: now)
-            return
+        interval = min(interval, max(gap / 2 - KeepaliveRules.margin, bounds.shortest))
+        if let first = failure {
+            // One of the two may be a coincidence, so only the longer gap is taken as proven.
+            let proven = max(first.gap, gap)
+            limit = max(min(limit ?? proven, proven), interval)
+            holdUntil = now.advanced(by: KeepaliveRules.firstHold)
+            failedRetries = 0
         }
-        // One of the two may be a coincidence, so only the longer gap is taken as proven.
-        fall(below: min(max(first.gap, gap), interval), at: now)
+        failure = Failure(gap: gap, foundAt: now)
+        // A probe in progress tries more than what has just failed.
+        probing = .allowed
     }
 
     /// The probe in progress ended. Changes nothing if there is none.
@@ -108,11 +120,13 @@ struct NetworkKeepalive: Hashable, Sendable {
         case .survived(let idle) where idle + KeepaliveRules.tolerance >= tried:
             interval = min(tried, longest)
             if let limit, limit <= tried { forgetLimit() }
+            if let gap = failure?.gap, gap <= interval + KeepaliveRules.tolerance { failure = nil }
             probeHasResult()
         case .died(let idle) where idle + KeepaliveRules.tolerance >= tried:
             // A new limit, or a retry that failed.
             failedRetries = limit.map { $0 <= tried } ?? false ? failedRetries + 1 : 0
             limit = tried
+            if let gap = failure?.gap, gap >= tried { failure = nil }
             holdUntil = now.advanced(
                 by: KeepaliveRules.doubled(
                     KeepaliveRules.firstHold, failedRetries, atMost: KeepaliveRules.longestHold))
@@ -124,9 +138,10 @@ struct NetworkKeepalive: Hashable, Sendable {
 
     /// What a probe would try now, or when one may be due.
     func nextProbe(at now: BootInstant) -> KeepaliveLearner.NextProbe {
-        guard let next = stepUp ?? retry else { return .never }
+        guard let next = doubted ?? stepUp ?? retry else { return .never }
+        let isRetry = doubted == nil && stepUp == nil
         let earliest = max(
-            now.advanced(by: interval * (KeepaliveRules.goodRun - goodRun)), stepUp == nil ? holdUntil : now,
+            now.advanced(by: interval * (KeepaliveRules.goodRun - goodRun)), isRetry ? holdUntil : now,
             probing.isAllowedFrom(now))
         return earliest <= now ? .now(next) : .after(now.duration(to: earliest))
     }
@@ -141,6 +156,12 @@ struct NetworkKeepalive: Hashable, Sendable {
 
     // MARK: - Steps
 
+    /// The idle time that failed once, which may have been an accident.
+    private var doubted: Duration? {
+        guard let gap = failure?.gap, gap - interval >= KeepaliveRules.smallestGain, gap <= longest else { return nil }
+        return limit.map { gap < $0 } ?? true ? gap : nil
+    }
+
     /// The next longer interval that is not known to fail.
     private var stepUp: Duration? {
         let next = min(interval + KeepaliveRules.growth, longest)
@@ -153,20 +174,6 @@ struct NetworkKeepalive: Hashable, Sendable {
     private var retry: Duration? {
         let next = limit.map { min($0, longest) } ?? interval
         return next > interval ? next : nil
-    }
-
-    /// Two failures: 20 s below. Each further fall without a good period between falls twice as far, because every
-    /// failure is a time in which pushes get lost.
-    private mutating func fall(below gap: Duration, at now: BootInstant) {
-        let step = KeepaliveRules.margin * (1 << min(fallsInARow, KeepaliveRules.maximumDoublings))
-        fallsInARow += 1
-        interval = max(gap - step, bounds.shortest)
-        limit = max(gap, interval)
-        holdUntil = now.advanced(by: KeepaliveRules.firstHold)
-        failedRetries = 0
-        failure = nil
-        // A probe in progress tries more than what has just failed.
-        probing = .allowed
     }
 
     private mutating func forgetLimit() {

@@ -40,6 +40,8 @@ package struct LinkHello: Hashable, Sendable {
     package let network: String?
     /// Whether the device has another gateway, and comes for what waits for it here.
     package let hasMoved: Bool
+    /// Whether its machine slept or was off since the last link, which may have died of that.
+    package let wasAway: Bool
     /// Seconds between two packets of the device at most; 0: no limit.
     package let keepAlive: UInt16
     /// How many pushes may be on their way to it.
@@ -60,6 +62,7 @@ package struct LinkHello: Hashable, Sendable {
         static let pair = "pair"
         static let probe = "probe"
         static let moved = "moved"
+        static let away = "away"
     }
 
     /// Why a CONNECT is refused.
@@ -122,6 +125,7 @@ package struct LinkHello: Hashable, Sendable {
         epoch = values[Name.epoch].map { shortText($0, bytes: 64) }
         network = values[Name.network].map { shortText($0, bytes: 64) }
         hasMoved = values[Name.moved] != nil
+        wasAway = values[Name.away] != nil
         keepAlive = packet.keepAlive
         receiveMaximum = packet.receiveMaximum ?? .max
         maximumPacketBytes = Int(clamping: size)

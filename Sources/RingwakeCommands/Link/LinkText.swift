@@ -86,6 +86,7 @@ enum LinkText {
             ]
             table.add(["keep-alive", parts.compactMap { $0 }.joined(separator: "; ")])
         }
+        if let wakeup = link.wakeup { table.add(["wakes by", TerminalText.printable(text(of: wakeup))]) }
         if let received = link.received { table.add(["pushes", "\(received)"]) }
         if let here = link.revision {
             let there = link.gatewayRevision.map { "\($0)" } ?? "none"
@@ -111,6 +112,14 @@ enum LinkText {
         let state = TerminalText.printable("\(link.state), gateway \(link.gateway ?? "none")")
         guard let problem = link.problem else { return state }
         return state + "; " + style.bad("problem") + TerminalText.printable(": \(problem)")
+    }
+
+    private static func text(of wakeup: LinkMessage.Wakeup) -> String {
+        switch LinkMessage.Wakeup.State(rawValue: wakeup.state) {
+        case .enabled: "\(wakeup.interface), if its driver does"
+        case .disabled: "nothing: 'disabled' is in \(wakeup.file ?? wakeup.interface)"
+        default: "nothing that is known: the kernel doesn't say whether \(wakeup.interface) can"
+        }
     }
 
     private static func trust(_ link: LinkMessage) -> String {

@@ -40,7 +40,9 @@ final class GatewayKeepAlives {
         let address = server.address(of: link) ?? ""
         var tried: Duration?
         switch hello.purpose {
-        case .link: state.linked(link, hello.device, label: hello.network, address: address, at: now)
+        case .link:
+            state.linked(
+                link, hello.device, label: hello.network, address: address, isAway: hello.wasAway, at: now)
         case .probe:
             tried = state.beginProbe(link, hello.device, label: hello.network, address: address, at: now)
             if let tried { server.keepAlive(link, tried) }

@@ -70,7 +70,10 @@ struct LinkKeepAlive {
     /// - Parameters:
     ///   - label: what it calls its network: `KIND:HASH`.
     ///   - address: the peer's address and port.
-    mutating func linked(_ link: LinkID, _ device: DeviceID, label: String?, address: String, at now: BootInstant) {
+    ///   - isAway: a link that died before may have died of what the device did: it slept, or was off.
+    mutating func linked(
+        _ link: LinkID, _ device: DeviceID, label: String?, address: String, isAway: Bool, at now: BootInstant
+    ) {
         let network = Self.key(address, label)
         let kind = label.flatMap { NetworkKind(rawValue: String($0.prefix { $0 != ":" })) } ?? .wiFi
         if let death = deaths.removeValue(forKey: device) {
@@ -78,7 +81,7 @@ struct LinkKeepAlive {
             // In another network the NAT of the former one has done nothing wrong.
             let interval = learner.foundDead(
                 on: death.network, afterIdle: death.idle, interval: death.interval,
-                pathChanged: death.network != network, at: death.at)
+                pathChanged: isAway || death.network != network, at: death.at)
             if interval != former { shorten(death.network, at: now) }
         }
         let interval = learner.linkEstablished(on: network, kind: kind, at: now)

@@ -285,6 +285,10 @@ final class LinkRequests {
         message.lastEnd = outbound.lastEnding.map {
             .init(why: $0.end.text ?? $0.end.cause.text, agoMs: $0.at.duration(to: now).milliseconds)
         }
+        message.wakeup = outbound.path.interface.map {
+            let wakeup = NetworkWakeup(of: $0)
+            return .init(interface: wakeup.interface, state: wakeup.state, file: wakeup.file)
+        }
         message.received = outbound.received
         message.revision = daemon.tokens.revision
         message.gatewayRevision = outbound.synchronizer.acknowledgedRevision

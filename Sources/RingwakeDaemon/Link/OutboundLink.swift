@@ -46,9 +46,8 @@ final class OutboundLink {
     private let deliver: (VerifiedPush, @escaping (DeliveryOutcome) -> Void) -> Void
     private let logger: Logger
     private var client: LinkClient?
-    private var watch: NetworkMonitor.Watch?
-    private var addresses: [IPAddress] = []
-    private var hasPath = false
+    let path: LinkPath
+    private var absence = LinkAbsence()
     private let receipts: ReceiptSender
     private var pairing: PairingAttempt?
     /// Which gateway it connects to; nil without one.
@@ -74,11 +73,13 @@ final class OutboundLink {
         self.runLoop = runLoop
         self.tokens = tokens
         self.network = network
+        path = LinkPath(network: network)
         isClockUsable = earliestTime
         self.logger = logger
         self.deliver = deliver
         self.receipts = receipts
         self.synchronizer = synchronizer
+        path.onChange = { [weak self] in self?.pathChanged() }
         synchronizer.publish = { [weak self] message in
             guard let client = self?.client, client.isLinked else { return false }
             client.publish(message)
@@ -112,17 +113,17 @@ final class OutboundLink {
     func messageState(at now: BootInstant) -> LinkMessage.State {
         guard let client else { return .stopped }
         // Without a way to it, nobody knows whether it still is.
-        guard !client.isLinked || !hasPath else { return .linked }
+        guard !client.isLinked || !path.isOpen else { return .linked }
         switch client.state {
         case .attempting, .linked: return .connecting
         case .stopped: return .stopped
-        case .waiting: return addresses.isEmpty || !hasPath ? .unreachable : .waiting
+        case .waiting: return path.isOpen ? .waiting : .unreachable
         }
     }
 
     /// When the next attempt is; nil if it waits for something else.
     var retryAt: BootInstant? {
-        guard hasPath, case .waiting(let until, _) = client?.state else { return nil }
+        guard path.isOpen, case .waiting(let until, _) = client?.state else { return nil }
         return until
     }
 
@@ -145,26 +146,14 @@ final class OutboundLink {
             logger: logger, owner: owner())
         self.client = client
         onLinkNeeded(true)
-        try watchPath(to: gateway.host)
+        try path.lead(to: gateway.host)
         leaveFormer()
-    }
-
-    private func watchPath(to host: String) throws(RingwakeError) {
-        watch?.cancel()
-        guard let target = ReachabilityTarget(host) else {
-            throw RingwakeError(.badConfiguration, "'\(host)' is neither a name nor an address")
-        }
-        do throws(RingwakeError) {
-            watch = try network.requireWatch(target) { [weak self] in self?.pathChanged($0) }
-        } catch {
-            throw RingwakeError(.system, "the way to the gateway cannot be watched: \(error.message)")
-        }
     }
 
     private func owner() -> LinkClient.Owner {
         LinkClient.Owner(
             greeting: { [unowned self] in greeting },
-            addresses: { [unowned self] in addresses.sockets(port: route?.target.port ?? 0) },
+            addresses: { [unowned self] in path.addresses.sockets(port: route?.target.port ?? 0) },
             push: { [unowned self] push, age, settle in receive(push, age, settle) },
             welcomed: { [unowned self] in welcomed($0) }, retimed: { [unowned self] in timing = $0 },
             linked: { [unowned self] in linked() },
@@ -177,16 +166,14 @@ final class OutboundLink {
             })
     }
 
-    private func pathChanged(_ reachability: TargetReachability) {
-        addresses = reachability.addresses
-        hasPath = reachability.isReachable && !addresses.isEmpty
-        client?.pathChanged(hasPath: hasPath)
-    }
+    private func pathChanged() { client?.pathChanged(hasPath: path.isOpen) }
 
     private var greeting: DeviceSession.Greeting {
-        DeviceSession.Greeting(
+        var greeting = DeviceSession.Greeting(
             version: ProductVersion.current, revision: tokens.revision, slots: tokens.registrations.registrations.count,
             epoch: knownEpoch, network: network.linkLabel, receiveMaximum: Self.receiveMaximum)
+        greeting.wasAway = absence.isLikely
+        return greeting
     }
 
     private func welcomed(_ welcome: LinkWelcome) {
@@ -219,6 +206,7 @@ final class OutboundLink {
 
     private func linked() {
         linkedAt = now
+        absence.linked()
         route?.linked()
         logger.notice("linked to the gateway", metadata: ["gateway": "\(route.map { "\($0.target)" } ?? "")"])
         synchronizer.linked()
@@ -231,6 +219,7 @@ final class OutboundLink {
             logger.info("the gateway cannot be reached", metadata: ["why": "\(end.text ?? end.cause.text)"])
         }
         (linkedAt, lastEnding) = (nil, Ending(end: end, at: now))
+        absence.ended(at: now)
         synchronizer.unlinked()
         // Not from within a call of the client.
         if route?.ended(end, mayMove: paired?.former == nil) == true { runLoop.enqueue { [weak self] in self?.turn() } }
@@ -242,10 +231,10 @@ final class OutboundLink {
     private func turn() {
         guard let client, let paired, let route else { return }
         logger.notice("the gateway is another one now", metadata: ["gateway": "\(route.target)"])
-        (addresses, hasPath) = ([], false)
+        path.close()
         do throws(RingwakeError) {
             client.retarget(try paired.at(route.target).context(isClockUsable()), isOwn: route.visit == nil)
-            try watchPath(to: route.target.host)
+            try path.lead(to: route.target.host)
         } catch {
             logger.error("the link has no gateway now", metadata: ["why": "\(error.message)"])
         }
@@ -299,11 +288,14 @@ final class OutboundLink {
     }
 
     /// The machine has resumed: the network may be another one, and the gateway may have given the link up.
-    func resumed() { client?.pathChanged(hasPath: hasPath) }
+    func resumed() {
+        absence.resumed(at: now)
+        pathChanged()
+    }
 
     /// Leaves the gateway in order, for the end of the daemon.
     func close() {
-        watch?.cancel()
+        path.close()
         former?.close()
         client?.stop()
         client = nil
@@ -388,9 +380,9 @@ final class OutboundLink {
         }
         (paired, route) = (nil, nil)
         former?.close()
-        watch?.cancel()
+        path.close()
         let leaving = client
-        (former, watch, client, linkedAt) = (nil, nil, nil, nil)
+        (former, client, linkedAt) = (nil, nil, nil)
         onLinkNeeded(false)
         // What was published goes first.
         runLoop.schedule(at: runLoop.now.advanced(by: .seconds(1)), tolerance: .seconds(1)) { leaving?.stop() }

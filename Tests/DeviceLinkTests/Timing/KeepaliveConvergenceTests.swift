@@ -13,15 +13,14 @@ struct KeepaliveConvergenceTests {
         #expect(nat.probes.isEmpty)
     }
 
-    @Test("A NAT of 60 s is learned with nine lost links, and the interval then stays below it")
+    @Test("A NAT of 60 s is learned with two lost links, and the interval then stays below it")
     func oneMinute() {
         var nat = SimulatedNAT(timeout: .seconds(60))
         nat.run(for: .hours(2))
         #expect(nat.interval == .seconds(45))
         #expect(nat.status == .settled)
-        #expect(nat.failures <= 9)
-        #expect(nat.lossWindows.allSatisfy { $0 <= .seconds(190) })
-        #expect(nat.lossWindows.reduce(.zero, +) <= .minutes(18))
+        #expect(nat.failures == 2)
+        #expect(nat.lossWindows.reduce(.zero, +) <= .minutes(4))
         let failures = nat.failures
         nat.run(for: .days(7))
         #expect(nat.failures == failures)
@@ -106,16 +105,21 @@ struct KeepaliveConvergenceTests {
         #expect(nat.failures == failures)
     }
 
-    @Test("One accident in 50 periods does not push the interval to the floor")
+    @Test("One accident in 50 periods costs little: the interval is long nearly all the time")
     func accidents() {
         var total = Duration.zero
         for seed in 0..<20 as Range<UInt64> {
             var nat = SimulatedNAT(timeout: nil, kind: .wiFi, seed: seed)
             nat.accidents = 0.02
-            nat.run(for: .days(14))
-            total += nat.interval
-            #expect(nat.interval >= .minutes(8), "seed \(seed)")
+            nat.run(for: .days(2))
+            var sum = Duration.zero
+            for _ in 0..<(12 * 24) {
+                nat.run(for: .hours(1))
+                sum += nat.interval
+            }
+            #expect(sum / (12 * 24) >= .minutes(10), "seed \(seed)")
+            total += sum / (12 * 24)
         }
-        #expect(total / 20 >= .minutes(13))
+        #expect(total / 20 >= .minutes(13), "\(total / 20)")
     }
 }

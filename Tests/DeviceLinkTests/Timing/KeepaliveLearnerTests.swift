@@ -67,11 +67,52 @@ struct KeepaliveLearnerTests {
         }
     }
 
-    @Test("One failure changes nothing; the second one lowers the interval to 20 s below it")
+    @Test("One dead link shortens the interval to less than half; the second one proves the longer time")
     mutating func twoFailures() {
         _ = connect()
-        #expect(die(idle: .seconds(250), interval: .minutes(4)) == .minutes(4))
-        #expect(die(idle: .seconds(250), interval: .minutes(4)) == .seconds(220))
+        #expect(die(idle: .seconds(250), interval: .minutes(4)) == .seconds(100))
+        #expect(learner.failure(on: home) == nil)
+        #expect(learner.status(of: home) == .searching)
+        #expect(die(idle: .seconds(110), interval: .seconds(100)) == .seconds(45))
+        #expect(learner.failure(on: home) == .minutes(4))
+    }
+
+    @Test("After one dead link a probe finds out whether the NAT was the cause")
+    mutating func doubt() {
+        _ = connect()
+        _ = die(idle: .minutes(4), interval: .minutes(4))
+        #expect(goodPeriods(4, idle: .seconds(100)) == nil)
+        #expect(goodPeriods(1, idle: .seconds(100)) == .minutes(4))
+        #expect(learner.probeEnded(on: home, .survived(.minutes(4)), at: now) == .minutes(4))
+        #expect(learner.failure(on: home) == nil)
+        // It was an accident, and so the next one is a first one again.
+        _ = die(idle: .minutes(4), interval: .minutes(4))
+        #expect(learner.failure(on: home) == nil)
+        #expect(goodPeriods(5, idle: .seconds(100)) == .minutes(4))
+        #expect(learner.probeEnded(on: home, .died(.minutes(4)), at: now) == .seconds(100))
+        #expect(learner.failure(on: home) == .minutes(4))
+        #expect(goodPeriods(5, idle: .seconds(100)) == .seconds(160))
+    }
+
+    @Test("Where nobody probes, links try the time that failed once again after a day, and only once")
+    mutating func withoutProbes() {
+        _ = connect()
+        _ = die(idle: .minutes(4), interval: .minutes(4))
+        for _ in 0..<860 {
+            now = now.advanced(by: .seconds(100))
+            #expect(learner.provenAlive(on: home, afterIdle: .seconds(100), at: now) == .seconds(100))
+        }
+        for _ in 0..<5 {
+            now = now.advanced(by: .seconds(100))
+            _ = learner.provenAlive(on: home, afterIdle: .seconds(100), at: now)
+        }
+        #expect(connect() == .minutes(4))
+        #expect(die(idle: .minutes(4), interval: .minutes(4)) == .seconds(100))
+        #expect(learner.failure(on: home) == .minutes(4))
+        for _ in 0..<3000 {
+            now = now.advanced(by: .seconds(100))
+            #expect(learner.provenAlive(on: home, afterIdle: .seconds(100), at: now) == .seconds(100))
+        }
     }
 
     @Test("A failure while the path changed does not count")
@@ -90,39 +131,40 @@ struct KeepaliveLearnerTests {
             let interval = learner.foundDead(
                 on: home, afterIdle: .seconds(250), interval: .minutes(4), pathChanged: false,
                 at: now.advanced(by: .seconds(second)))
-            #expect(interval == .minutes(4))
+            #expect(interval == .seconds(100))
         }
+        #expect(learner.failure(on: home) == nil)
     }
 
     @Test("A device that fails each time lowers the interval, however many others are fine")
     mutating func minority() {
         _ = connect()
-        for _ in 0..<2 {
-            now = now.advanced(by: .minutes(4))
-            for _ in 0..<50 { _ = learner.provenAlive(on: home, afterIdle: .minutes(4), at: now) }
+        for interval in [240, 100] as [Int64] {
+            now = now.advanced(by: .seconds(interval))
+            for _ in 0..<50 { _ = learner.provenAlive(on: home, afterIdle: .seconds(interval), at: now) }
             _ = learner.foundDead(
-                on: home, afterIdle: .minutes(4), interval: .minutes(4), pathChanged: false, at: now)
+                on: home, afterIdle: .seconds(interval), interval: .seconds(interval), pathChanged: false, at: now)
         }
-        #expect(learner.interval(on: home) == .seconds(220))
+        #expect(learner.interval(on: home) == .seconds(45))
     }
 
-    @Test("Five good periods in a row excuse an earlier failure; four do not")
-    mutating func excusedFailure() {
+    @Test("Five good periods after no shorter time excuse a dead link; four do not", arguments: [4, 5])
+    mutating func excusedFailure(_ periods: Int) {
+        learner = KeepaliveLearner(bounds: KeepaliveBounds(start: .seconds(45)))
         _ = connect()
-        _ = die(idle: .minutes(4), interval: .minutes(4))
-        _ = goodPeriods(5, idle: .minutes(4))
-        #expect(die(idle: .minutes(4), interval: .minutes(4)) == .minutes(4))
-        _ = goodPeriods(4, idle: .minutes(4))
-        #expect(die(idle: .minutes(4), interval: .minutes(4)) == .seconds(220))
+        _ = die(idle: .seconds(45), interval: .seconds(45))
+        _ = goodPeriods(periods, idle: .seconds(45))
+        #expect(die(idle: .seconds(45), interval: .seconds(45)) == .seconds(45))
+        #expect(learner.status(of: home) == (periods == 5 ? .searching : .belowFloor))
     }
 
     @Test("A link of an earlier, longer interval that dies does not lower the interval again")
     mutating func oldLink() {
         _ = connect()
-        for _ in 0..<2 { _ = die(idle: .minutes(4), interval: .minutes(4)) }
         for _ in 0..<4 {
-            #expect(die(idle: .minutes(4), interval: .minutes(4)) == .seconds(220))
+            #expect(die(idle: .minutes(4), interval: .minutes(4)) == .seconds(100))
         }
+        #expect(learner.failure(on: home) == nil)
     }
 
     @Test("Links that die within the floor's time have another cause than the interval")
@@ -131,21 +173,21 @@ struct KeepaliveLearnerTests {
         for _ in 0..<10 { #expect(die(idle: .seconds(30), interval: .minutes(4)) == .minutes(4)) }
     }
 
-    @Test("Falls without a good period between them are 20, 40, 80 and 160 s; a good period starts again at 20 s")
-    mutating func fallsDouble() {
+    @Test("Where every link dies, the second one brings the floor, and the fourth brings the status")
+    mutating func hopeless() {
         _ = connect()
         var seen: [Duration] = []
         for _ in 0..<4 {
-            for _ in 0..<2 {
-                _ = die(idle: learner.interval(on: home) ?? .zero, interval: learner.interval(on: home) ?? .zero)
-            }
+            #expect(learner.status(of: home) == .searching)
+            let interval = learner.interval(on: home) ?? .zero
+            _ = die(idle: interval, interval: interval)
             seen.append(learner.interval(on: home) ?? .zero)
         }
-        #expect(seen == [.seconds(220), .seconds(180), .seconds(100), .seconds(45)])
+        #expect(seen == [.seconds(100), .seconds(45), .seconds(45), .seconds(45)])
+        #expect(learner.status(of: home) == .belowFloor)
+        #expect(learner.failure(on: home) == .seconds(45))
         _ = goodPeriods(5, idle: .seconds(45))
-        _ = learner.probeEnded(on: home, .survived(.seconds(80)), at: now)
-        for _ in 0..<2 { _ = die(idle: .seconds(80), interval: .seconds(80)) }
-        #expect(learner.interval(on: home) == .seconds(60))
+        #expect(learner.failure(on: home) == nil)
     }
 
     @Test("After a probe died, only less is tried for a day; then the limit once, and a survivor lifts it")
@@ -251,9 +293,9 @@ struct KeepaliveLearnerTests {
     @Test("A network is forgotten 7 days after its last use")
     mutating func retention() {
         _ = connect()
-        for _ in 0..<2 { _ = die(idle: .minutes(4), interval: .minutes(4)) }
+        _ = die(idle: .minutes(4), interval: .minutes(4))
         now = now.advanced(by: .days(7) - .seconds(1))
-        #expect(connect() == .seconds(220))
+        #expect(connect() == .seconds(100))
         now = now.advanced(by: .days(7))
         #expect(learner.snapshot(at: now).entries.isEmpty)
         #expect(connect() == .minutes(4))
@@ -262,7 +304,8 @@ struct KeepaliveLearnerTests {
     @Test("A restored table has the same intervals, limits, holds and order of use")
     mutating func restore() throws {
         _ = connect(kind: .cellular)
-        for _ in 0..<2 { _ = die(idle: .minutes(4), interval: .minutes(4)) }
+        _ = die(idle: .minutes(4), interval: .minutes(4))
+        _ = die(idle: .seconds(100), interval: .seconds(100))
         now = now.advanced(by: .seconds(10))
         _ = connect(office)
         let saved = learner.snapshot(at: now)
@@ -273,8 +316,8 @@ struct KeepaliveLearnerTests {
         var restored = try #require(KeepaliveLearner(saved, elapsed: .seconds(5), capacity: 2, at: later))
         #expect(restored.snapshot(at: later).entries.map(\.age) == [5, 15])
         #expect(restored.snapshot(at: later).entries.map(\.hold) == [0, saved.entries[1].hold - 5])
-        #expect(restored.interval(on: home) == .seconds(220))
-        #expect(restored.status(of: home) == .settled)
+        #expect(restored.interval(on: home) == .seconds(45))
+        #expect(restored.status(of: home) == .searching)
         _ = restored.linkEstablished(on: NetworkKey([9]), kind: .wiFi, at: later)
         #expect(restored.interval(on: home) == nil)
     }

@@ -165,11 +165,14 @@ set +x
     alone = "alone() { ringwake gateway devices | grep -q offline; }\neventually alone\n"
     site.gateway.run(BLOCKS["drain"] + alone + BLOCKS["reopen"])
     site.device.root.write("/etc/systemd/system/ringwaked.service.d/override.conf", WAKE_ALARM)
-    # Whether it wakes the machine, the lab shows that has a machine to wake (Tests/lab/link/suspend).
+    # Whether that wakes the machine, the lab shows that has a machine to wake (Tests/lab/link/suspend).
     site.device.run("""
 systemctl daemon-reload
 systemctl restart ringwaked
 eventually paired
+capabilities=$(awk '/^CapEff:/ { print $2 }' "/proc/$(systemctl show -p MainPID --value ringwaked)/status")
+[ $((0x$capabilities >> 35)) = 1 ]
+ringwake status --features | grep 'boottime-alarm *there'
 """)
     site.ring()
     site.gateway.run(BLOCKS["move"].replace("door-station", "device"))

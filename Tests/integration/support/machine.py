@@ -182,8 +182,9 @@ class Root:
         command = [
             "/bin/sh", "-c", ENTER_GROUPS, "sh", *map(str, groups), "--",
             "systemd-nspawn", "--quiet", f"--directory={self.path}", "--boot", "--register=no", "--keep-unit",
-            *([f"--network-namespace-path={NETWORKS / network}", "--capability=CAP_NET_ADMIN"] if network
-              else ["--private-network"]),
+            # A real machine may have an alarm that wakes it; systemd-nspawn takes the capability for it away.
+            "--capability=CAP_WAKE_ALARM" + (",CAP_NET_ADMIN" if network else ""),
+            f"--network-namespace-path={NETWORKS / network}" if network else "--private-network",
             "--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=pipe", f"--machine={name}",
         ]  # fmt: skip
         for group in groups:
