@@ -28,7 +28,9 @@ struct DeviceMoves: Sendable {
     ) -> [DeviceID] {
         let known = devices.filter { directory[$0]?.revokedAt == nil }
         for device in known { directory.move(device, to: reference) }
-        slices = LinkSlices(reference == nil ? [] : known.compactMap { links.link(of: $0) }, at: now)
+        // Those of an earlier order that have not been asked yet still have to be; one that may stay now is left out then.
+        let linked = reference == nil ? [] : known.compactMap { links.link(of: $0) }
+        slices = LinkSlices((slices?.rest ?? []).filter { !linked.contains($0) } + linked, at: now)
         return known
     }
 

@@ -6,6 +6,8 @@ import RingwakeCore
 struct LinkSlices: Sendable {
     /// Those that end first at the end.
     private var waiting: [LinkID]
+    /// The links that have not ended yet, in their order.
+    var rest: [LinkID] { waiting.reversed() }
     private let size: Int
     /// When the next ones have to end; nil if there are none.
     private(set) var nextDeadline: BootInstant?

@@ -34,6 +34,9 @@ final class GatewayLinks {
     /// The names of waiting pushes, for what becomes of them.
     private var waitingNames: [MailKey: ReceiptKey] = [:]
     private var removed: [MailKey] = []
+    /// Changes of devices that are being stored, and those that wait for it.
+    private var storing = 0
+    private var unstored: ArraySlice<(DeviceID, DeviceChange)> = []
     private lazy var driver = StateMachineDriver<LinkGatewayEvent>(
         runLoop: runLoop, tolerance: GatewayLinks.tolerance, deadlineReached: .deadlineReached,
         nextDeadline: { [unowned self] in
@@ -49,6 +52,8 @@ final class GatewayLinks {
 
     /// How late a deadline may fire: a tenth of the time that a commit waits for a device.
     private static let tolerance = Duration.milliseconds(5)
+    /// The journal takes some thousands at once, and pushes need a place there, too.
+    private static let maximumStoring = 256
 
     /// - Parameters:
     ///   - directory: the state directory.
@@ -318,14 +323,28 @@ final class GatewayLinks {
         }
     }
 
+    /// Stores what has changed of a device, a limited number at a time: an order may be about thousands.
     private func store(_ device: DeviceID, _ change: DeviceChange) {
+        guard storing < Self.maximumStoring else { return unstored.append((device, change)) }
+        storing += 1
+        storeNow(device, change)
+    }
+
+    private func stored(_ change: DeviceChange, isDurable: Bool) {
+        storing -= 1
+        driver.submit(.stored(change, isDurable: isDurable))
+        guard storing < Self.maximumStoring, let (device, change) = unstored.popFirst() else { return }
+        store(device, change)
+    }
+
+    private func storeNow(_ device: DeviceID, _ change: DeviceChange) {
         let completion: (Result<Void, RingwakeError>) -> Void = { [weak self] result in
             if case .failure(let error) = result {
                 self?.logger.error(
                     "a linked device cannot be stored",
                     metadata: ["device": "\(device.short)", "why": "\(error.message)"])
             }
-            self?.driver.submit(.stored(change, isDurable: (try? result.get()) != nil))
+            self?.stored(change, isDurable: (try? result.get()) != nil)
         }
         guard let record = machine.directory[device] else {
             return journal.removeDevice(device.rawValue, completion: completion)

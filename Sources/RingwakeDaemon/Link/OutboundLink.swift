@@ -52,7 +52,11 @@ final class OutboundLink {
     private var pairing: PairingAttempt?
     /// Which gateway it connects to; nil without one.
     private(set) var route: LinkRoute?
-    private var former: FormerGateway?
+    private lazy var former = FormerGateways(
+        earliestTime: isClockUsable, runLoop: runLoop, network: network, logger: logger,
+        greeting: { [unowned self] in greeting },
+        push: { [unowned self] push, age, settle in receive(push, age, settle) },
+        onLeft: { [unowned self] in left() })
 
     /// Pushes that the gateway may send before the first is settled.
     private static let receiveMaximum: UInt16 = 64
@@ -147,7 +151,7 @@ final class OutboundLink {
         self.client = client
         onLinkNeeded(true)
         try path.lead(to: gateway.host)
-        leaveFormer()
+        former.leave(gateway, keys: keys)
     }
 
     private func owner() -> LinkClient.Owner {
@@ -256,27 +260,14 @@ final class OutboundLink {
         client?.isOwn = true
         logger.notice(
             "moved to another gateway", metadata: ["from": "\(gateway.reference)", "to": "\(own.reference)"])
-        leaveFormer()
+        if let keys { former.leave(own, keys: keys) }
     }
 
-    /// Leaves the gateway that the device has moved away from, if there is one.
-    private func leaveFormer() {
-        guard let paired, let keys else { return }
-        do throws(RingwakeError) {
-            former = try FormerGateway(
-                of: paired, keys: keys, earliestTime: isClockUsable(), runLoop: runLoop, network: network,
-                logger: logger,
-                greeting: { [unowned self] in greeting },
-                push: { [unowned self] push, age, settle in receive(push, age, settle) })
-        } catch {
-            logger.error("the former gateway cannot be left", metadata: ["why": "\(error.message)"])
-        }
-        former?.onDone = { [weak self] in
-            self?.former = nil
-            guard var paired = self?.paired else { return }
-            paired.former = nil
-            self?.store(paired)
-        }
+    /// A gateway has let the device go.
+    private func left() {
+        guard var paired, paired.former != nil else { return }
+        paired.former = nil
+        store(paired)
     }
 
     /// The machine is about to sleep: no push reaches it through a link that is dead.
@@ -296,7 +287,7 @@ final class OutboundLink {
     /// Leaves the gateway in order, for the end of the daemon.
     func close() {
         path.close()
-        former?.close()
+        former.stop()
         client?.stop()
         client = nil
     }
@@ -341,6 +332,8 @@ final class OutboundLink {
                 .conflict, "the device is paired with \(paired?.host ?? ""); run 'ringwake link unpair' first")
         }
         let keys = try DeviceKeys(directory: directory) { DeviceKey.id(of: $0) }
+        // It would be a second connection with this key, if the gateway is the same one.
+        former.stop()
         let pairing = try PairingAttempt(
             gateway: gateway, code: code, name: settings.name, keys: keys, earliestTime: isClockUsable(),
             runLoop: runLoop, network: network
@@ -369,7 +362,8 @@ final class OutboundLink {
 
     /// Leaves the gateway for good. All tokens become new ones, which are valid on this machine alone.
     func unpair() throws(RingwakeError) {
-        guard paired != nil else { throw RingwakeError(.conflict, "the device is not paired with a gateway") }
+        guard var own = paired else { throw RingwakeError(.conflict, "the device is not paired with a gateway") }
+        let isVisiting = route?.visit != nil
         // Best effort: the gateway may be gone. It forgets tokens also when it sees the device's registrations again.
         client?.publish(.unpair)
         tokens.onRegistrations = nil
@@ -379,14 +373,18 @@ final class OutboundLink {
             throw RingwakeError(.system, "the pairing cannot be removed: \(error.description)")
         }
         (paired, route) = (nil, nil)
-        former?.close()
         path.close()
-        let leaving = client
-        (former, client, linkedAt) = (nil, nil, nil)
+        let last = client
+        (client, linkedAt) = (nil, nil)
         onLinkNeeded(false)
         // What was published goes first.
-        runLoop.schedule(at: runLoop.now.advanced(by: .seconds(1)), tolerance: .seconds(1)) { leaving?.stop() }
+        runLoop.schedule(at: runLoop.now.advanced(by: .seconds(1)), tolerance: .seconds(1)) { last?.stop() }
         try tokens.bind(to: nil, at: unixMilliseconds())
+        // What was published went to the gateway that is visited; the tokens are at the device's own.
+        if isVisiting {
+            own.former = .init(host: own.host, port: own.port, movedAt: unixMilliseconds())
+            if let keys { former.leave(own, keys: keys) }
+        }
         onPaired()
     }
 }

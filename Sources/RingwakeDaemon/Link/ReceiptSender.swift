@@ -15,17 +15,13 @@ final class ReceiptSender {
     private let journal: PushJournal
     private let tokens: TokenStore
     private let runLoop: RunLoop
-    private var pending: [ReceiptKey: LinkReceipt] = [:]
-    /// The order of ``pending``.
-    private var order: [ReceiptKey] = []
+    private var pending = PendingReceipts()
     /// Calls that have changed. What they are is asked for when it is told.
     private var changed: Set<CallKey> = []
     private var inFlight: [LinkReceipt] = []
     private var timer: Timer?
     private var isReading = false
 
-    /// Receipts that wait at most; then the oldest go: a start tells them again.
-    private static let maximumPending = 1_000
     /// What changes within this time is told together.
     private static let delay = Duration.milliseconds(500)
     private static let page = 100
@@ -53,7 +49,7 @@ final class ReceiptSender {
 
     /// Calls have changed.
     func changed(_ keys: Set<CallKey>) {
-        guard changed.count < Self.maximumPending else { return }
+        guard changed.count < PendingReceipts.maximum else { return }
         changed.formUnion(keys)
         sendLater()
     }
@@ -87,22 +83,12 @@ final class ReceiptSender {
     }
 
     private func add(_ receipt: LinkReceipt) {
-        let key = ReceiptKey(slot: receipt.slot, sender: receipt.sender, id: receipt.id)
-        if pending.updateValue(receipt, forKey: key) == nil { order.append(key) }
-        if order.count > Self.maximumPending { dropOldest() }
+        pending.add(receipt)
         sendLater()
     }
 
-    /// After a start the newest are the first in the order, so the order does not say which is the oldest.
-    private func dropOldest() {
-        guard let index = order.indices.min(by: { time(of: order[$0]) < time(of: order[$1]) }) else { return }
-        pending[order.remove(at: index)] = nil
-    }
-
-    private func time(of key: ReceiptKey) -> Int64 { pending[key]?.at ?? .min }
-
     private func sendLater() {
-        guard timer == nil, inFlight.isEmpty, !order.isEmpty || !changed.isEmpty else { return }
+        guard timer == nil, inFlight.isEmpty, !pending.isEmpty || !changed.isEmpty else { return }
         timer = runLoop.schedule(
             at: runLoop.now.advanced(by: Self.delay), tolerance: Self.delay, wakingFromSuspend: false
         ) { [weak self] in
@@ -113,13 +99,11 @@ final class ReceiptSender {
     }
 
     private func sendSome() {
-        guard inFlight.isEmpty, !order.isEmpty else { return }
-        let keys = order.prefix(LinkReceipt.maximumInMessage)
-        let some = keys.compactMap { pending[$0] }
+        guard inFlight.isEmpty, !pending.isEmpty else { return }
+        let some = pending.first(LinkReceipt.maximumInMessage)
         guard send(some) else { return }
         inFlight = some
-        order.removeFirst(keys.count)
-        for key in keys { pending[key] = nil }
+        pending.removeFirst(some.count)
     }
 
     /// The gateway has taken the last message, or has refused it: the rest follows.
@@ -134,12 +118,7 @@ final class ReceiptSender {
 
     /// The link has gone; what the gateway has not acknowledged is told again.
     func linkIsGone() {
-        for receipt in inFlight {
-            let key = ReceiptKey(slot: receipt.slot, sender: receipt.sender, id: receipt.id)
-            guard pending[key] == nil else { continue }
-            pending[key] = receipt
-            order.append(key)
-        }
+        pending.putBack(inFlight)
         inFlight = []
         if let timer { runLoop.cancel(timer) }
         timer = nil
@@ -175,7 +154,7 @@ final class ReceiptSender {
             let pushes = (try? result.get()) ?? []
             for push in pushes where push.receivedWallClock >= since { add(push) }
             guard let last = pushes.last, pushes.count == Self.page, last.receivedWallClock >= since,
-                order.count < Self.maximumPending
+                !pending.isFull
             else {
                 isReading = false
                 return

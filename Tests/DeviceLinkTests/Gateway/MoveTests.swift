@@ -30,6 +30,19 @@ import Testing
         #expect(gateway.machine.directory[device]?.movesTo == "push2.example.com:443")
     }
 
+    @Test("Another order meanwhile does not let the devices be forgotten that still have to be asked")
+    func orders() {
+        var gateway = TestGateway((0..<4).map { .test($0) })
+        let links = (0..<4).map { gateway.link(.test($0)) }
+        let devices = (0..<3).map { DeviceID.test($0) }
+        var closed = gateway.handle(.move(devices, to: target)).closed
+        // The second may stay, and the last one is to go, too.
+        closed += gateway.handle(.move([devices[1]], to: nil)).closed
+        closed += gateway.handle(.move([devices[2], .test(3)], to: target)).closed
+        for _ in 0..<20 { closed += gateway.wait(.milliseconds(100)).closed }
+        #expect(closed == [links[0], links[2], links[3]])
+    }
+
     @Test("A device that is away is asked in CONNACK; one that comes back is taken, and asked again after an hour")
     func away() {
         var gateway = TestGateway()

@@ -112,6 +112,19 @@ def test_a_device_visits_another_gateway_for_now(two) -> None:
     assert "visiting" not in device.link and state(first) == "online"
 
 
+def test_a_device_that_is_unpaired_while_it_visits_leaves_both(two) -> None:
+    first, second, device = two
+    token = device.device_token()
+    move(first, "--all", "--to", address(second), "--temporary")
+    until(lambda: device.link.get("visiting") == address(second), 30, lambda: f"{device.link}\n{device.log}")
+    device.wait_until_linked()
+    assert device.ringwake("link", "unpair").returncode == 0
+    for gateway in (second, first):
+        until(lambda: state(gateway) != "online" and state(gateway) != "offline", 30, lambda: f"{devices(gateway)}")
+        gone = send(gateway, token, str(uuid.uuid4()))
+        assert (gone.status, gone.reason) == (410, "Unregistered"), gateway.log
+
+
 def test_a_device_stays_if_the_other_gateway_does_not_know_it(two, make_daemon) -> None:
     first, _, device = two
     stranger = make_gateway(make_daemon).start()

@@ -1,0 +1,59 @@
+internal import DeviceLink
+internal import Logging
+internal import RingwakeCore
+internal import RunLoop
+
+/// The gateways that have tokens of this device and are not its own any more. Each is left once.
+final class FormerGateways {
+    private var gateways: [FormerGateway] = []
+    private let greeting: () -> DeviceSession.Greeting
+    private let push: (LinkPush, Duration, @escaping (DeviceSession.Settlement) -> Void) -> Void
+    private let onLeft: () -> Void
+    private let earliestTime: () -> Int64
+    private let runLoop: RunLoop
+    private let network: NetworkWatch
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - earliestTime: the wall clock (ms since 1970) is later than this.
+    ///   - greeting: what the device says in CONNECT.
+    ///   - push: takes a push that waited there.
+    ///   - onLeft: called when one has let the device go, or is given up.
+    init(
+        earliestTime: @escaping () -> Int64, runLoop: RunLoop, network: NetworkWatch, logger: Logger,
+        greeting: @escaping () -> DeviceSession.Greeting,
+        push: @escaping (LinkPush, Duration, @escaping (DeviceSession.Settlement) -> Void) -> Void,
+        onLeft: @escaping () -> Void
+    ) {
+        self.greeting = greeting
+        self.push = push
+        self.onLeft = onLeft
+        self.earliestTime = earliestTime
+        self.runLoop = runLoop
+        self.network = network
+        self.logger = logger
+    }
+
+    /// Leaves the former gateway that `paired` names, if it names one.
+    func leave(_ paired: PairedGateway, keys: DeviceKeys) {
+        do throws(RingwakeError) {
+            let gateway = try FormerGateway(
+                of: paired, keys: keys, earliestTime: earliestTime(), runLoop: runLoop, network: network, logger: logger,
+                greeting: greeting, push: push)
+            guard let gateway else { return }
+            gateway.onDone = { [weak self, unowned gateway] in
+                self?.gateways.removeAll { $0 === gateway }
+                self?.onLeft()
+            }
+            gateways.append(gateway)
+        } catch {
+            logger.error("the former gateway cannot be left", metadata: ["why": "\(error.message)"])
+        }
+    }
+
+    /// Leaves none of them now.
+    func stop() {
+        for gateway in gateways { gateway.close() }
+        gateways = []
+    }
+}
