@@ -19,6 +19,8 @@ from support.waiting import until
 
 # The port that a network card would know the link by.
 LOCAL_PORT = 40883
+# Keep-alives by which a gateway soon finds a dead link; seconds.
+BEGINNING, SHORTEST = 8, 5
 # What the device says if a check is not done in time.
 TOO_LATE = "the machine sleeps before the link is checked"
 CANNOT = "Cannot assign requested address"
@@ -185,6 +187,27 @@ def test_a_link_that_died_in_the_sleep_is_replaced_after_it(sleeper: Sleeper) ->
     sleeper.ring()
     sleeper.check_once()
     sleeper.wait_until_delayed()
+
+
+@pytest.mark.parametrize("is_asleep", [True, False])
+def test_only_a_link_that_died_in_the_sleep_is_no_fault_of_the_network(unpaired: Sleeper, is_asleep: bool) -> None:
+    unpaired.gateway.sections["gateway"] += f'keepalive = "{BEGINNING}s"\nkeepalive_shortest = "{SHORTEST}s"\n'
+    unpaired.start()
+    unpaired.wait_until_delayed()
+    assert unpaired.device.link["keepAliveSeconds"] == BEGINNING
+    former = unpaired.links()
+    if is_asleep:
+        unpaired.signal_sleep(True)
+        unpaired.wait_until_released()
+    unpaired.nat.expire()
+    unpaired.wait_until_offline()
+    if is_asleep:
+        unpaired.signal_sleep(False)
+    else:
+        unpaired.nat.unplug()
+        unpaired.nat.plug()
+    unpaired.wait_for_more_links(former)
+    assert unpaired.device.link["keepAliveSeconds"] == (BEGINNING if is_asleep else SHORTEST), unpaired.logs()
 
 
 def test_every_link_comes_from_the_same_port(sleeper: Sleeper) -> None:
