@@ -38,7 +38,8 @@ final class FormerGateways {
     func leave(_ paired: PairedGateway, keys: DeviceKeys) {
         do throws(RingwakeError) {
             let gateway = try FormerGateway(
-                of: paired, keys: keys, earliestTime: earliestTime(), runLoop: runLoop, network: network, logger: logger,
+                of: paired, keys: keys, earliestTime: earliestTime(), runLoop: runLoop, network: network,
+                logger: logger,
                 greeting: greeting, push: push)
             guard let gateway else { return }
             gateway.onDone = { [weak self, unowned gateway] in
