@@ -21,6 +21,7 @@ final class GatewayLinks {
     let server: LinkServer
     private let runLoop: RunLoop
     private let journal: PushJournal
+    let store: DeviceStore
     private let logger: Logger
     private var log: LinkLog
     private let isServed: (Topic) -> Bool
@@ -34,9 +35,6 @@ final class GatewayLinks {
     /// The names of waiting pushes, for what becomes of them.
     private var waitingNames: [MailKey: ReceiptKey] = [:]
     private var removed: [MailKey] = []
-    /// Changes of devices that are being stored, and those that wait for it.
-    private var storing = 0
-    private var unstored: ArraySlice<(DeviceID, DeviceChange)> = []
     private lazy var driver = StateMachineDriver<LinkGatewayEvent>(
         runLoop: runLoop, tolerance: GatewayLinks.tolerance, deadlineReached: .deadlineReached,
         nextDeadline: { [unowned self] in
@@ -52,8 +50,6 @@ final class GatewayLinks {
 
     /// How late a deadline may fire: a tenth of the time that a commit waits for a device.
     private static let tolerance = Duration.milliseconds(5)
-    /// The journal takes some thousands at once, and pushes need a place there, too.
-    private static let maximumStoring = 256
 
     /// - Parameters:
     ///   - directory: the state directory.
@@ -69,6 +65,7 @@ final class GatewayLinks {
     ) throws(RingwakeError) {
         self.settings = settings
         self.journal = journal
+        store = DeviceStore(journal: journal, runLoop: runLoop, logger: logger)
         self.runLoop = runLoop
         self.logger = logger
         log = LinkLog(logger)
@@ -86,6 +83,7 @@ final class GatewayLinks {
             if case .received(let link, let packet, _) = event { keepAlives.received(packet, on: link) }
             driver.submit(event)
         }
+        store.onStored = { [unowned self] in driver.submit(.stored($0, isDurable: $1)) }
         keepAlives.endProbe = { [unowned self] in driver.submit(.endProbe($0, $1)) }
         server.deadline = { [unowned self] link in
             machine.deadline(of: link).map { BootClock.Instant(nanoseconds: $0.nanoseconds) }
@@ -258,7 +256,7 @@ final class GatewayLinks {
             for key in receipts.take(some, of: device, at: now) { onReceipt(key, device) }
         case .answer(let ticket, let answer):
             answers.removeValue(forKey: ticket)?(DeliveryOutcome(answer))
-        case .store(let device, let change): store(device, change)
+        case .store(let device, let change): store.store(machine.directory[device], of: device, change)
         case .note(let note):
             counters.count(note, at: now)
             if case .acknowledged(let device, let key, .success, _) = note, let name = waitingNames[key] {
@@ -320,40 +318,6 @@ final class GatewayLinks {
                 logger.warning("waiting pushes cannot be read now", metadata: ["why": "\(error.message)"])
                 driver.submit(.read(device, keys, nil))
             }
-        }
-    }
-
-    /// Stores what has changed of a device, a limited number at a time: an order may be about thousands.
-    private func store(_ device: DeviceID, _ change: DeviceChange) {
-        guard storing < Self.maximumStoring else { return unstored.append((device, change)) }
-        storing += 1
-        storeNow(device, change)
-    }
-
-    private func stored(_ change: DeviceChange, isDurable: Bool) {
-        storing -= 1
-        driver.submit(.stored(change, isDurable: isDurable))
-        guard storing < Self.maximumStoring, let (device, change) = unstored.popFirst() else { return }
-        store(device, change)
-    }
-
-    private func storeNow(_ device: DeviceID, _ change: DeviceChange) {
-        let completion: (Result<Void, RingwakeError>) -> Void = { [weak self] result in
-            if case .failure(let error) = result {
-                self?.logger.error(
-                    "a linked device cannot be stored",
-                    metadata: ["device": "\(device.short)", "why": "\(error.message)"])
-            }
-            self?.stored(change, isDurable: (try? result.get()) != nil)
-        }
-        guard let record = machine.directory[device] else {
-            return journal.removeDevice(device.rawValue, completion: completion)
-        }
-        do throws(RingwakeError) {
-            let row = DeviceRow(id: device.rawValue, version: DeviceRecord.version, data: try record.encoded())
-            journal.put(row, completion: completion)
-        } catch {
-            runLoop.enqueue { completion(.failure(error)) }
         }
     }
 }

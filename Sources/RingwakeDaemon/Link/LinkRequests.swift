@@ -40,15 +40,15 @@ final class LinkRequests {
             try request.require("POST")
             let (links, record) = try find(request.parts[2])
             links.provokeReset(of: record.id)
-            exchange.respond(.success(message(of: links.machine.directory[record.id] ?? record, links)))
+            respond(exchange, links) { [self] in message(of: links.machine.directory[record.id] ?? record, links) }
         case ("gateway", 4) where request.parts[1] == "devices" && request.parts[3] == "move":
             let (links, record) = try find(request.parts[2])
             try move([record], request, links)
-            exchange.respond(.success(message(of: links.machine.directory[record.id] ?? record, links)))
+            respond(exchange, links) { [self] in message(of: links.machine.directory[record.id] ?? record, links) }
         case ("gateway", 2) where request.parts[1] == "move":
             let links = try gateway()
             try move(Array(links.machine.directory.devices.values), request, links)
-            exchange.respond(.success(message(of: links)))
+            respond(exchange, links) { [self] in message(of: links) }
         case ("link", 1): try link(request, exchange)
         case ("link", 2) where request.parts[1] == "reset": try reset(request, exchange)
         default: throw RingwakeError(.notFound, "there is nothing at \(request.target)")
@@ -157,13 +157,28 @@ final class LinkRequests {
 
     private func device(_ request: ServiceRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
         let (links, record) = try find(request.parts[2])
-        if request.method == "DELETE" {
-            try request.require("DELETE")
-            try links.revoke(record.id)
-        } else {
+        guard request.method == "DELETE" else {
             try request.require("GET")
+            return exchange.respond(.success(message(of: record, links)))
         }
-        exchange.respond(.success(message(of: links.machine.directory[record.id] ?? record, links)))
+        try request.require("DELETE")
+        try links.revoke(record.id)
+        respond(exchange, links) { [self] in message(of: links.machine.directory[record.id] ?? record, links) }
+    }
+
+    /// Answers when everything that was ordered is durable: what a person was told must not be undone by a power cut.
+    private func respond(
+        _ exchange: any HTTPExchange, _ links: GatewayLinks, _ message: @escaping () -> some Encodable & Sendable
+    ) {
+        links.store.whenDurable { result in
+            do throws(RingwakeError) {
+                try result.get()
+                exchange.respond(.success(message()))
+            } catch {
+                let text = "it holds now, but cannot be stored (\(error.message)): a restart undoes it, so order it again"
+                exchange.respond(.failure(RingwakeError(error.code, text)))
+            }
+        }
     }
 
     private func push(_ id: String) throws(RingwakeError) -> PushReceiptMessage {

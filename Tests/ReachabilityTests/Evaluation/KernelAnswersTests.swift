@@ -36,6 +36,9 @@ struct KernelAnswersTests {
             try ip("route add default via 192.0.2.1 metric 600")
             try ip("route add default via 198.51.100.1 metric 700")
             try ip("route add default via fe80::1 dev wlan0 metric 600")
+            // So does it for the route that makes an IPv6 address local, although there is no check for duplicates.
+            try awaitText("2001:db8::10", in: "-6", "route", "show", "table", "local")
+            try awaitText("fe80::10", in: "-6", "route", "show", "table", "local")
         }
 
         func ip(_ line: String) throws {
@@ -47,9 +50,13 @@ struct KernelAnswersTests {
 
         /// Waits until the kernel says so of the link, which it does up to a second later.
         private func awaitState(_ state: String, of name: String) throws {
+            try awaitText("state \(state)", in: "link", "show", "dev", name)
+        }
+
+        private func awaitText(_ text: String, in words: String...) throws {
             let end = BootClock.now().advanced(by: .seconds(30))
-            while try !commands.ip("link", "show", "dev", name).contains("state \(state)") {
-                try #require(BootClock.now() < end, "\(name) does not become \(state)")
+            while try !commands.ip(words).contains(text) {
+                try #require(BootClock.now() < end, "'ip \(words.joined(separator: " "))' shows no '\(text)'")
             }
         }
 
