@@ -23,8 +23,10 @@ extension Daemon {
                 directory: configuration.stateDirectory, settings: configuration.gateway, contents: contents,
                 journal: journal, runLoop: runLoop, limits: limits, logger: logger,
                 onReceipt: { [webhooks] key, device in webhooks.note(.linked(device, key)) }
-            ) { [unowned self] topic in
-                credentials.gateway.teams.values.contains { $0.topics?.contains(topic.rawValue) ?? true }
+            ) { [unowned self] topic, sender in
+                credentials.gateway.teams.values.contains {
+                    (sender ?? $0.id) == $0.id && $0.topics?.contains(topic.rawValue) ?? true
+                }
             }
         } catch {
             logger.error("devices cannot link", metadata: ["why": "\(error.message)"])

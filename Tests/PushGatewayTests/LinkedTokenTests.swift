@@ -82,4 +82,25 @@ import Testing
         #expect(Set(store.registrations.registrations.map(\.token)) == [taken.token, TokenHash(shown).hex])
         #expect(try self.store().registrations == store.registrations)
     }
+
+    @Test(
+        "A revision that no gateway can have changes nothing; one far ahead is followed",
+        arguments: [(UInt64.max, false), (UInt64(Int64.max), false), (1 << 32, true)])
+    func absurdRevision(_ revision: UInt64, _ isTaken: Bool) throws {
+        let store = try store()
+        try store.bind(to: device, at: 1)
+        let former = try token(store)
+        let before = store.registrations
+        let plan = LinkResetPlan(
+            local: before,
+            gateway: GatewayRegistrations(
+                revision: revision, registrations: [], ended: [TokenHash(former).hex]),
+            apps: [app], mode: .recover)
+        guard !isTaken else {
+            try store.apply(plan, at: 5)
+            return #expect(store.revision > revision)
+        }
+        #expect(throws: RingwakeError.self) { try store.apply(plan, at: 5) }
+        #expect(store.registrations == before && store.record(for: former)?.state == .registered)
+    }
 }

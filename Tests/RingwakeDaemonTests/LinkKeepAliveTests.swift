@@ -97,6 +97,18 @@ import Testing
         #expect(link(12, address: "192.0.3.99:7", at: after(200)) == .seconds(240))
     }
 
+    @Test("A device that invents networks adds a few, and pushes out none of others")
+    mutating func inventedNetworks() {
+        for number in UInt64(1)...100 { #expect(link(number, label: "wifi:\(number)", at: start) == .minutes(4)) }
+        #expect(keepAlive.learner.count == 8)
+        link(101, neighbour, label: "wifi:neighbour", at: start)
+        #expect(keepAlive.learner.count == 9)
+        // What it knows already costs nothing.
+        #expect(link(102, label: "wifi:1", at: after(1)) == .minutes(4))
+        #expect(link(103, label: "wifi:new", at: after(180)) == .minutes(4))
+        #expect(keepAlive.learner.count == 10)
+    }
+
     // MARK: - Probes
 
     @Test("After five silent periods a probe is due, and when it survives its device's link gets its interval")

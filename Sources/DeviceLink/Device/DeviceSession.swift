@@ -125,6 +125,9 @@ package struct DeviceSession: Sendable {
                 MQTTUserProperty(LinkHello.Name.revision, String(greeting.revision)),
                 MQTTUserProperty(LinkHello.Name.slots, String(greeting.slots)),
             ]
+            if let server = greeting.server {
+                packet.userProperties.append(MQTTUserProperty(LinkHello.Name.server, server))
+            }
             if let epoch = greeting.epoch {
                 packet.userProperties.append(MQTTUserProperty(LinkHello.Name.epoch, epoch))
             }
@@ -154,6 +157,8 @@ package struct DeviceSession: Sendable {
         package var hasMoved = false
         /// Whether the machine slept or was off since the last link.
         package var wasAway = false
+        /// The gateway's address as the device knows it: `host:port`.
+        package var server: String?
 
         package init(
             version: String, revision: UInt64, slots: Int, epoch: String?, network: String?, receiveMaximum: UInt16

@@ -94,6 +94,11 @@ package struct LinkRoute: Hashable, Sendable {
         return true
     }
 
+    /// The gateway that is visited is of no use to the device.
+    package mutating func refuse(_ why: String) {
+        if let visit { fail("\(visit.gateway)", why) }
+    }
+
     private mutating func follow(_ end: LinkEnd, isForGood: Bool) {
         let text = end.serverReference ?? ""
         guard let reference = ServerReference(text) else { return fail(text, "it is no host and port") }

@@ -7,6 +7,9 @@ import RingwakeCore
 /// A device is asked at once, or when it connects, with 0x9D. One that comes back could not follow, or is not able to: it is
 /// taken, and asked again after ``interval``. One that has followed comes back once, with what link.md calls `moved`: it
 /// gets what waits, then its tokens end here, and it goes.
+///
+/// The other gateway may be this one at another address. A device says at which address it has connected: if it is the one
+/// that it was to move to, it has arrived.
 struct DeviceMoves: Sendable {
     /// How long a device that could not follow is left alone.
     static let interval = Duration.seconds(3600)
@@ -46,12 +49,33 @@ struct DeviceMoves: Sendable {
     }
 
     /// Why a device that connects has to go to another gateway; nil if it may stay.
-    mutating func refusal(of hello: LinkHello, _ record: DeviceRecord?, at now: BootInstant) -> LinkHello.Refusal? {
-        guard let record, let target = record.movesTo, hello.purpose == .link else { return nil }
+    ///
+    /// - Parameter isLinked: whether it has a link.
+    mutating func refusal(
+        of hello: LinkHello, _ record: DeviceRecord?, isLinked: Bool, at now: BootInstant
+    ) -> LinkHello.Refusal? {
+        guard let record, hello.purpose == .link else { return nil }
+        if hello.hasMoved, isLinked, !leaving.contains(record.id) {
+            // It would lose the tokens that it uses.
+            return .init(.serverBusy, "the device is linked here, so it has not moved away", retryAfter: .seconds(60))
+        }
+        guard let target = record.movesTo, hello.server != target else { return nil }
         guard record.revokedAt != nil || !hello.hasMoved && rates.take(record.id, at: now) else { return nil }
         return .init(.serverMoved, "the device moves to another gateway", serverReference: target)
     }
 
-    mutating func leaves(_ device: DeviceID) { leaving.insert(device) }
+    /// A device was accepted.
+    ///
+    /// - Returns: whether its record has changed.
+    mutating func accepted(_ hello: LinkHello, in directory: inout DeviceDirectory) -> Bool {
+        guard !hello.hasMoved else {
+            leaving.insert(hello.device)
+            return false
+        }
+        guard let target = directory[hello.device]?.movesTo, hello.server == target else { return false }
+        directory.move(hello.device, to: nil)
+        return true
+    }
+
     mutating func stays(_ device: DeviceID) { leaving.remove(device) }
 }

@@ -137,7 +137,8 @@ package struct GatewaySession: Sendable {
             state = .pairing(hello, deadline: deadline, hasPublished: true)
             return published(publish, hello)
         case .probing(let hello, _):
-            if case .publish = packet { return end(.notAuthorized, "a probe publishes nothing") }
+            // Otherwise it shows nothing: what it sends keeps the way open.
+            guard case .disconnect = packet else { return end(.notAuthorized, "a probe is silent") }
             return other(packet, hello)
         case .ended:
             guard case .puback(let ack) = packet, let key = inFlight.removeValue(forKey: ack.packetID) else {

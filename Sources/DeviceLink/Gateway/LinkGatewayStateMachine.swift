@@ -1,8 +1,7 @@
 internal import MQTT5
 package import RingwakeCore
 
-/// A gateway: all devices with their tokens and mailboxes, and all connections of devices. Events in, effects out; it
-/// knows no clock and no disk.
+/// A gateway: all devices with their tokens and mailboxes, and all their connections. It knows no clock and no disk.
 ///
 /// A device is one of these:
 ///
@@ -182,7 +181,7 @@ package struct LinkGatewayStateMachine {
                 effects.append(.note(.divergence(device, text)))
             }
             effects.append(.note(.linked(id, device, version: hello.version)))
-            if hello.hasMoved { moves.leaves(device) }
+            if moves.accepted(hello, in: &directory) { effects.append(.store(device, .administrative(device))) }
         }
         run(outputs, of: id, proof, host)
     }
@@ -193,11 +192,12 @@ package struct LinkGatewayStateMachine {
     }
 
     private mutating func objection(to hello: LinkHello, _ host: LinkGatewayHost) -> LinkHello.Refusal? {
+        let isLinked = links.link(of: hello.device) != nil
         if let refusal = drain.refusal(retryAfter: drainTime) { return refusal }
-        if let refusal = moves.refusal(of: hello, directory[hello.device], at: now) { return refusal }
+        let move = moves.refusal(of: hello, directory[hello.device], isLinked: isLinked, at: now)
         // A newer link takes the place of the one before.
-        let hasRoom = links.link(of: hello.device) != nil || host.hasRoom(hello.device)
-        return admission.objection(to: hello, among: directory, hasRoom: hasRoom, at: now)
+        let hasRoom = isLinked || host.hasRoom(hello.device)
+        return move ?? admission.objection(to: hello, among: directory, hasRoom: hasRoom, at: now)
     }
 
     private var drainTime: Duration { LinkSlices.time(for: directory.devices.count) }

@@ -1,7 +1,7 @@
-import RingwakeCore
+package import RingwakeCore
 
 /// Limits how often each device, or each network, may do something.
-struct LinkRates<Key: Hashable & Sendable>: Sendable {
+package struct LinkRates<Key: Hashable & Sendable>: Sendable {
     private let new: RateBucket
     private var buckets: [Key: RateBucket] = [:]
     /// Full buckets are forgotten when there are this many.
@@ -11,12 +11,12 @@ struct LinkRates<Key: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - burst: how often at once.
     ///   - interval: the time after which it may once more.
-    init(burst: Int, interval: Duration) {
+    package init(burst: Int, interval: Duration) {
         new = RateBucket(burst: burst, interval: interval)
     }
 
     /// Takes a turn. Returns false if there is none.
-    mutating func take(_ key: Key, at now: BootInstant) -> Bool {
+    package mutating func take(_ key: Key, at now: BootInstant) -> Bool {
         if buckets.count >= sweepCount {
             buckets = buckets.filter { !$0.value.isFull(at: now) }
             // Twice what is left, so that a turn costs the same with any number of keys.

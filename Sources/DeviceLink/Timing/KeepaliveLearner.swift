@@ -25,6 +25,9 @@ package struct KeepaliveLearner: Hashable, Sendable {
         self.bounds = bounds
     }
 
+    /// The interval on a network about which nothing is known.
+    package var start: Duration { bounds.start }
+
     /// The number of networks in the table.
     package var count: Int { rows.count }
 

@@ -40,6 +40,8 @@ package struct LinkHello: Hashable, Sendable {
     package let network: String?
     /// Whether the device has another gateway, and comes for what waits for it here.
     package let hasMoved: Bool
+    /// The gateway's address as the device knows it: `host:port`.
+    package let server: String?
     /// Whether its machine slept or was off since the last link, which may have died of that.
     package let wasAway: Bool
     /// Seconds between two packets of the device at most; 0: no limit.
@@ -63,6 +65,7 @@ package struct LinkHello: Hashable, Sendable {
         static let probe = "probe"
         static let moved = "moved"
         static let away = "away"
+        static let server = "server"
     }
 
     /// Why a CONNECT is refused.
@@ -126,6 +129,7 @@ package struct LinkHello: Hashable, Sendable {
         network = values[Name.network].map { shortText($0, bytes: 64) }
         hasMoved = values[Name.moved] != nil
         wasAway = values[Name.away] != nil
+        server = values[Name.server].map { shortText($0, bytes: 300) }
         keepAlive = packet.keepAlive
         receiveMaximum = packet.receiveMaximum ?? .max
         maximumPacketBytes = Int(clamping: size)

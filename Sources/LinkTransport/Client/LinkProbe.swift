@@ -21,6 +21,9 @@ final class LinkProbe {
     /// The idle time that is being tried, in seconds; nil while nothing is.
     private(set) var tried: UInt16?
 
+    /// A probe is not tried again sooner, whatever the gateway says.
+    private static let leastWait = Duration.seconds(30)
+
     private let runLoop: RunLoop
     private let way: Way
     private var wait: Duration?
@@ -38,7 +41,7 @@ final class LinkProbe {
     /// - Parameter seconds: as the gateway says; nil: never.
     func schedule(after seconds: UInt32?) {
         cancelTimer()
-        wait = seconds.map { .seconds(Int64($0)) }
+        wait = seconds.map { max(.seconds(Int64($0)), Self.leastWait) }
         guard let wait else { return }
         // It is worth no wakeup of its own as long as another one may come, and none of a machine that sleeps.
         timer = runLoop.schedule(at: runLoop.now.advanced(by: wait), tolerance: wait, wakingFromSuspend: false) {

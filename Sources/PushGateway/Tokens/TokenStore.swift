@@ -124,9 +124,10 @@ package final class TokenStore {
     /// A token that is taken from the gateway reaches its app by its hash; it can't be shown.
     ///
     /// - Parameter time: now, in ms since 1970. Senders get this time for what expires.
-    /// - Throws: `system` if a file can't be written. What was changed until then stays.
+    /// - Throws: `system` if a file can't be written. What was changed until then stays. `invalidRequest` if the gateway's
+    ///   revision can't be true; then nothing is changed.
     package func apply(_ plan: LinkResetPlan, at time: Int64) throws(RingwakeError) {
-        revision = max(revision, plan.above)
+        revision = try TokenRevision.raised(revision, to: plan.above)
         let hashes = Set(plan.expired.compactMap { TokenHash(hex: $0) })
         let hit = Set(records.filter { hashes.contains($0.key) }.map(\.value.app))
         var changed = records
@@ -257,7 +258,7 @@ extension TokenStore {
     }
 
     private func write(_ changed: [TokenHash: TokenRecord]) throws(RingwakeError) {
-        let next = revision + 1
+        let next = try TokenRevision.next(after: revision)
         try tokensFile.write(TokenFile(changed, device: device, revision: next))
         (records, revision) = (changed, next)
         noteSlots()

@@ -44,6 +44,7 @@ final class FormerGateway {
         guard let target = ReachabilityTarget(gateway.host) else {
             throw RingwakeError(.badConfiguration, "'\(gateway.host)' is neither a name nor an address")
         }
+        let name = gateway.reference.description
         client = LinkClient(
             runLoop: runLoop, key: keys.signing, device: keys.device, context: try gateway.context(earliestTime),
             localPort: 0, hasPath: false, wallClock: { unixMilliseconds() }, logger: logger,
@@ -51,6 +52,7 @@ final class FormerGateway {
                 greeting: {
                     var greeting = greeting()
                     greeting.hasMoved = true
+                    greeting.server = name
                     return greeting
                 }, addresses: { [unowned self] in addresses.sockets(port: gateway.port) }, push: push,
                 welcomed: { _ in }, retimed: { _ in }, linked: {}, published: { _, _ in }, registrations: { _ in },

@@ -24,7 +24,7 @@ final class GatewayLinks {
     let store: DeviceStore
     private let logger: Logger
     private var log: LinkLog
-    private let isServed: (Topic) -> Bool
+    private let isServed: (Topic, String?) -> Bool
     private(set) var settings: GatewaySettings
     private var answers: [PushTicket: (DeliveryOutcome) -> Void] = [:]
     private var lastTicket: UInt64 = 0
@@ -56,12 +56,12 @@ final class GatewayLinks {
     ///   - contents: what the last run left.
     ///   - limits: the places for connections.
     ///   - onReceipt: called when something new is known of a push.
-    ///   - isServed: whether a team may send to a topic.
+    ///   - isServed: whether a team may send to a topic: this one, or any.
     /// - Throws: `failed` if there are no random numbers.
     init(
         directory: String, settings: GatewaySettings, contents: JournalContents, journal: PushJournal,
         runLoop: RunLoop, limits: ConnectionLimits, logger: Logger,
-        onReceipt: @escaping (ReceiptKey, DeviceID) -> Void, isServed: @escaping (Topic) -> Bool
+        onReceipt: @escaping (ReceiptKey, DeviceID) -> Void, isServed: @escaping (Topic, String?) -> Bool
     ) throws(RingwakeError) {
         self.settings = settings
         self.journal = journal
@@ -196,7 +196,7 @@ final class GatewayLinks {
 
     private func makeHost() -> LinkGatewayHost {
         var host = LinkGatewayHost(
-            wall: { unixMilliseconds() }, isServed: { [isServed] in isServed($0) },
+            wall: { unixMilliseconds() }, isServed: { [isServed] in isServed($0, nil) },
             isSigned: { DeviceKey.isSigned($0, $1, by: $2) }, isKey: { DeviceKey.isKey($0) },
             isOpen: settings.admission == .open)
         host.hasRoom = { [unowned self] in server.hasRoom(for: $0.rawValue) }
@@ -253,7 +253,8 @@ final class GatewayLinks {
             removed += keys
         case .read(let device, let keys): read(keys, of: device)
         case .receipts(let device, let some):
-            for key in receipts.take(some, of: device, at: now) { onReceipt(key, device) }
+            let own = some.filter { isOwn($0, of: device) }
+            for key in receipts.take(own, of: device, at: now) { onReceipt(key, device) }
         case .answer(let ticket, let answer):
             answers.removeValue(forKey: ticket)?(DeliveryOutcome(answer))
         case .store(let device, let change): store.store(machine.directory[device], of: device, change)
@@ -268,6 +269,15 @@ final class GatewayLinks {
             log.note(note, at: runLoop.now, address: server.address)
             keepAlives.note(note)
         }
+    }
+
+    /// Whether a device may say what became of a push: this gateway knows the push, or it is for an app of the device and
+    /// from a team that may push to that. Other teams must not be told what never was.
+    private func isOwn(_ receipt: LinkReceipt, of device: DeviceID) -> Bool {
+        let key = ReceiptKey(slot: receipt.slot, sender: receipt.sender, id: receipt.id)
+        guard receipts.entry(key, of: device, at: now) == nil else { return true }
+        let registration = machine.directory[device]?.registrations.first { $0.slot == receipt.slot }
+        return registration?.topics.contains { isServed($0, receipt.sender) } ?? false
     }
 
     private func append(_ push: LinkPush, of device: DeviceID, replacing replaced: [MailKey]) {

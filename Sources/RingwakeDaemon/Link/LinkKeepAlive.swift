@@ -47,6 +47,8 @@ struct LinkKeepAlive {
     private var deaths: [DeviceID: Death] = [:]
     private var probes: [LinkID: Probe] = [:]
     private var changes: [LinkID: Duration] = [:]
+    /// Networks that a device may add to what is learned: one that invents them must not push out those of others.
+    private var newNetworks = LinkRates<DeviceID>(burst: 8, interval: .seconds(3 * 3600))
 
     private static let maximumDeaths = 10_000
     /// Periods of one idle time that count as evidence: more make no difference.
@@ -84,7 +86,8 @@ struct LinkKeepAlive {
                 pathChanged: isAway || death.network != network, at: death.at)
             if interval != former { shorten(death.network, at: now) }
         }
-        let interval = learner.linkEstablished(on: network, kind: kind, at: now)
+        let isLearned = learner.interval(on: network) != nil || newNetworks.take(device, at: now)
+        let interval = isLearned ? learner.linkEstablished(on: network, kind: kind, at: now) : learner.start
         links[link] = Link(device: device, network: network, interval: interval, lastTraffic: now, regularSince: now)
         newest[device] = link
         changes[link] = interval

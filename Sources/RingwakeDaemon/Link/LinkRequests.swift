@@ -175,7 +175,8 @@ final class LinkRequests {
                 try result.get()
                 exchange.respond(.success(message()))
             } catch {
-                let text = "it holds now, but cannot be stored (\(error.message)): a restart undoes it, so order it again"
+                let text =
+                    "it holds now, but cannot be stored (\(error.message)): a restart undoes it, so order it again"
                 exchange.respond(.failure(RingwakeError(error.code, text)))
             }
         }

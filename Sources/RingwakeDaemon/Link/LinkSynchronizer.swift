@@ -30,6 +30,9 @@ final class LinkSynchronizer {
     /// Called with the gateway's store, once the two agree.
     var onAgreed: (String) -> Void = { _ in }
 
+    /// Called with the reason when a gateway that is only visited disagrees.
+    var onUseless: (String) -> Void = { _ in }
+
     let resets: ClientResets
     /// This device's key for sealed payloads, in base64.
     var sealing: String?
@@ -54,6 +57,8 @@ final class LinkSynchronizer {
     private var epoch: String?
     private var run: UInt64?
     private var allowsRecovery = true
+    /// Whether the gateway is not the device's own: then nothing is settled with it that changes the device's tokens.
+    private var isVisit = false
 
     init(
         tokens: TokenStore, receipts: ReceiptSender, resets: ClientResets, settings: LinkSettings, runLoop: RunLoop,
@@ -72,8 +77,11 @@ final class LinkSynchronizer {
 
     /// The gateway has accepted the device.
     ///
-    /// - Parameter known: the gateway's store at the last link; nil at the first.
-    func welcomed(_ welcome: LinkWelcome, known: String?) {
+    /// - Parameters:
+    ///   - known: the gateway's store at the last link; nil at the first.
+    ///   - isVisit: whether it is not the device's own.
+    func welcomed(_ welcome: LinkWelcome, known: String?, isVisit: Bool) {
+        self.isVisit = isVisit
         acknowledgedRevision = welcome.revision
         epoch = welcome.epoch
         allowsRecovery = welcome.allowsRecovery
@@ -158,6 +166,7 @@ final class LinkSynchronizer {
             logger.error("the gateway refuses the registrations", metadata: ["why": "\(why)"])
             // It is busy, or its disk is full: nothing is wrong with them.
             guard reason != .quotaExceeded, reason != .implementationSpecificError else { return sendAgainLater() }
+            guard !isVisit else { return onUseless(why) }
             guard !hasComparedRefused else { return }
             // A token may have ended there: a comparison shows it.
             hasComparedRefused = true
@@ -191,6 +200,10 @@ final class LinkSynchronizer {
     var waitsForPerson: Bool { disagreement?.mode == .manual }
 
     private func disagree(_ why: LinkDisagreement, _ text: String) {
+        guard !isVisit else {
+            disagreement = nil
+            return onUseless(text)
+        }
         disagreement = Disagreement(why: why, text: text, mode: mode)
         if mode == .manual { resets.wait(why, text, mode) }
     }

@@ -9,7 +9,6 @@ internal import ControlProtocol
 internal import Logging
 internal import MQTT5
 internal import PushGateway
-internal import Reachability
 internal import RingwakeCore
 internal import RunLoop
 
@@ -48,6 +47,8 @@ final class OutboundLink {
     private var client: LinkClient?
     let path: LinkPath
     private var absence = LinkAbsence()
+    /// The starts of the gateway that the last link was to, and of the device's own.
+    private var runs: (last: UInt64?, own: UInt64?)
     private let receipts: ReceiptSender
     private var pairing: PairingAttempt?
     /// Which gateway it connects to; nil without one.
@@ -91,6 +92,10 @@ final class OutboundLink {
         }
         synchronizer.onRegistered = { [weak self] in self?.registered() }
         synchronizer.onAgreed = { [weak self] in self?.remember(epoch: $0) }
+        synchronizer.onUseless = { [weak self] why in
+            self?.route?.refuse(why)
+            self?.runLoop.enqueue { [weak self] in self?.turn() }
+        }
         synchronizer.onReset = { [weak self] in self?.onPaired() }
     }
 
@@ -177,13 +182,15 @@ final class OutboundLink {
             version: ProductVersion.current, revision: tokens.revision, slots: tokens.registrations.registrations.count,
             epoch: knownEpoch, network: network.linkLabel, receiveMaximum: Self.receiveMaximum)
         greeting.wasAway = absence.isLikely
+        greeting.server = route.map { "\($0.target)" }
         return greeting
     }
 
     private func welcomed(_ welcome: LinkWelcome) {
         problem = nil
         timing = welcome.timing
-        synchronizer.welcomed(welcome, known: knownEpoch)
+        runs = (welcome.run, route?.visit == nil ? welcome.run : runs.own)
+        synchronizer.welcomed(welcome, known: knownEpoch, isVisit: route?.visit != nil)
     }
 
     /// The store of the gateway that it connects to, as known.
@@ -254,7 +261,9 @@ final class OutboundLink {
         guard let gateway = paired, var moved = route, let epoch = moved.visit?.epoch, moved.settled() else { return }
         var own = gateway.at(moved.own)
         own.epoch = epoch
-        own.former = .init(host: gateway.host, port: gateway.port, movedAt: unixMilliseconds())
+        // At another address it may be the same gateway, whose tokens stay.
+        own.former =
+            runs.last == runs.own ? nil : .init(host: gateway.host, port: gateway.port, movedAt: unixMilliseconds())
         guard store(own) else { return }
         route = moved
         client?.isOwn = true

@@ -54,6 +54,22 @@ import Testing
         #expect(gateway.connect(device, on: gateway.open()).connack?.reason == .serverMoved)
     }
 
+    @Test("A device that comes by the address that it was to move to has arrived, and is asked no more")
+    func sameGateway() {
+        var gateway = TestGateway()
+        _ = ask(&gateway)
+        let link = gateway.open()
+        let effects = gateway.connect(device, on: link, ["version": "1", "server": "push2.example.com:443"])
+        #expect(effects.connack?.reason == .success && effects.changes == [.administrative(device)])
+        #expect(gateway.machine.directory[device]?.movesTo == nil)
+        // Nor does it leave while it is linked.
+        let second = gateway.connect(device, on: gateway.open(), ["version": "1", "moved": "1"])
+        #expect(second.connack?.reason == .serverBusy && !second.closed.contains(link))
+        #expect(gateway.machine.directory[device]?.revokedAt == nil)
+        let other = gateway.connect(device, on: gateway.open(), ["version": "1", "server": "push.example.com:443"])
+        #expect(other.connack?.reason == .success)
+    }
+
     @Test("Pushes are taken until the device has moved")
     func pushes() {
         var gateway = TestGateway()

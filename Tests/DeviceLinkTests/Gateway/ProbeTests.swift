@@ -6,16 +6,25 @@ import Testing
 @Suite("Probes at a gateway") struct ProbeTests {
     private let device = DeviceID.test(1)
 
-    @Test("A probe takes nothing over, gets no pushes, and may neither subscribe nor publish")
+    @Test("A probe takes nothing over, gets no pushes, and is ended when it says anything: that keeps the way open")
     func probe() {
         var gateway = TestGateway()
         gateway.tried = 300
         let link = gateway.link()
         let probe = gateway.open()
-        #expect(gateway.connect(device, on: probe, ["probe": "1"]).connack?.reason == .success)
         #expect(gateway.machine.link(of: device) == link)
-        #expect(gateway.subscribe(device, on: probe).suback?.reasons == [.notAuthorized])
         #expect(gateway.push().packets(to: link).count == 1)
+        for packet in [
+            .pingreq, .subscribe(MQTTSubscribe(packetID: 1, filters: [.init(LinkTopic.down(device))])),
+            .puback(MQTTPuback(packetID: 1, reason: .success)),
+        ] as [MQTTPacket] {
+            let talkative = gateway.open()
+            gateway.connect(device, on: talkative, ["probe": "1"])
+            let effects = gateway.receive(packet, on: talkative, of: device)
+            #expect(effects.disconnect?.reason == .notAuthorized && effects.closed == [talkative])
+            #expect(effects.notes == [.probeEnded(talkative, .left)])
+        }
+        gateway.connect(device, on: probe, ["probe": "1"])
         let other = gateway.open()
         let effects = gateway.connect(device, on: other, ["probe": "1"])
         #expect(effects.closed == [probe] && effects.disconnect?.reason == .sessionTakenOver)

@@ -95,6 +95,21 @@ def test_a_device_that_is_linked_moves_at_once(two) -> None:
     push(second, device, device.device_token())
 
 
+def test_a_gateway_gives_itself_another_address(two) -> None:
+    first, _, device = two
+    token, port = device.device_token(), address(first).rsplit(":", 1)[1]
+    move(first, "--all", "--to", f"localhost:{port}")
+    until(lambda: device.link.get("gateway") == f"localhost:{port}", 60, lambda: f"{device.link}\n{device.log}")
+    device.wait_until_linked()
+    assert devices(first)[0]["state"] == "online" and "movesTo" not in devices(first)[0], first.log
+    assert "leaving" not in device.link and device.device_token() == token
+    push(first, device, token)
+    device.kill()
+    device.start()
+    device.wait_until_linked()
+    push(first, device, token)
+
+
 def test_a_device_visits_another_gateway_for_now(two) -> None:
     first, second, device = two
     token = device.device_token()
@@ -136,6 +151,22 @@ def test_a_device_stays_if_the_other_gateway_does_not_know_it(two, make_daemon) 
     push(first, device, device.device_token())
     move(first, "--all", "--off")
     assert "movesTo" not in devices(first)[0]
+
+
+def test_a_visited_gateway_settles_no_disagreement(two) -> None:
+    """It may be wrong, or lie: only the device's own gateway has a say in its tokens."""
+    first, second, device = two
+    token, before = device.device_token(), device.link["revision"]
+    # The other one is ahead.
+    for _ in range(3):
+        done = second.ringwake("gateway", "reset", devices(second)[0]["name"])
+        assert done.returncode == 0, done
+    move(first, "--all", "--to", address(second), "--temporary")
+    until(lambda: "revision" in str(device.link.get("notFollowed")), 60, lambda: f"{device.link}\n{device.log}")
+    device.wait_until_linked()
+    assert (device.link["gateway"], device.link["revision"]) == (address(first), before), device.log
+    assert "reset" not in device.link
+    push(first, device, token)
 
 
 def test_a_device_comes_back_from_a_name_without_an_address(two) -> None:

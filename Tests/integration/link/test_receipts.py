@@ -1,13 +1,18 @@
 """What became of a push: the gateway learns it from the device, and tells the sender and nobody else."""
 
 import json
+import secrets
+import time
 import uuid
+from pathlib import Path
 
 import pytest
+from support import mqtt
 from support.credentials import APP, TOPIC
 from support.daemon import Daemon
 from support.h2client import H2Client
-from support.links import Device, make_device, make_gateway, pair, send
+from support.links import Device, invitation, make_device, make_gateway, pair, send
+from support.sites import address
 from support.waiting import until
 
 
@@ -90,3 +95,29 @@ def test_a_push_to_an_app_of_the_daemon_itself_can_be_asked_for_too(daemon: Daem
     assert send(daemon, daemon.device_token(), call).status == 200
     daemon.recorders[0].wait(call)
     until(lambda: state(daemon, daemon.device_token(), call) == "woken", 10, "the state")
+
+
+@pytest.mark.parametrize(
+    ("slot", "team", "is_told"),
+    [("own", "DEVTEAM001", True), ("own", "OTHERTEAM1", False), ("none", "DEVTEAM001", False)],
+)
+def test_a_device_tells_only_of_pushes_to_its_apps_by_teams_that_may_send_them(
+    make_daemon, tmp_path: Path, slot: str, team: str, is_told: bool
+) -> None:
+    """Anything else would be posted to a team that never sent it, signed by the gateway."""
+    gateway = make_gateway(make_daemon).start()
+    key = mqtt.DeviceKey.make(tmp_path)
+    assert mqtt.pair(address(gateway), key, invitation(gateway)["code"]).reason == 0
+    registration = mqtt.registration(key.token())
+    push_id = str(uuid.uuid4())
+    receipt = {
+        "slot": registration["slot"] if slot == "own" else secrets.token_hex(4), "id": push_id, "sender": team,
+        "state": "ended", "reason": "declined", "attempt": 1, "at": int(time.time() * 1000),
+        "stages": [{"stage": "received", "atUs": 0}],
+    }  # fmt: skip
+    with mqtt.Link(address(gateway), key) as link:
+        assert link.connect(revision=0).reason == 0
+        assert link.publish({"op": "registrations", "revision": 1, "registrations": [registration]}).reason == 0
+        assert link.publish({"op": "receipts", "receipts": [receipt]}).reason == 0
+    done = gateway.ringwake("push", "show", push_id)
+    assert (done.returncode == 0) == is_told, done
