@@ -75,6 +75,16 @@ package struct DeviceDirectory: Sendable {
         put(record)
     }
 
+    /// Notes which address of this gateway a device uses.
+    ///
+    /// - Returns: whether it is another one than before.
+    mutating func note(_ server: String?, of id: DeviceID) -> Bool {
+        guard var record = devices[id], record.server != server else { return false }
+        record.server = server
+        put(record)
+        return true
+    }
+
     /// Ends all registrations of a device, which is out from now on. If it is let in again, it sends others, whatever
     /// their revision.
     ///

@@ -8,8 +8,8 @@ import RingwakeCore
 /// taken, and asked again after ``interval``. One that has followed comes back once, with what link.md calls `moved`: it
 /// gets what waits, then its tokens end here, and it goes.
 ///
-/// The other gateway may be this one at another address. A device says at which address it has connected: if it is the one
-/// that it was to move to, it has arrived.
+/// The other gateway may be this one at another address. A device says which address it has used: if it is the one that it
+/// was to move to, it has arrived.
 struct DeviceMoves: Sendable {
     /// How long a device that could not follow is left alone.
     static let interval = Duration.seconds(3600)
@@ -42,22 +42,20 @@ struct DeviceMoves: Sendable {
         guard let due = slices?.takeDue(at: now) else { return [] }
         if slices?.nextDeadline == nil { slices = nil }
         return due.compactMap { id in
-            guard let device = links[id]?.device, let target = directory[device]?.movesTo else { return nil }
+            guard let device = links[id]?.device, let record = directory[device], let target = record.movesTo,
+                record.server != target
+            else { return nil }
             _ = rates.take(device, at: now)
             return .reference(target, to: id, isForGood: true)
         }
     }
 
     /// Why a device that connects has to go to another gateway; nil if it may stay.
-    ///
-    /// - Parameter isLinked: whether it has a link.
-    mutating func refusal(
-        of hello: LinkHello, _ record: DeviceRecord?, isLinked: Bool, at now: BootInstant
-    ) -> LinkHello.Refusal? {
+    mutating func refusal(of hello: LinkHello, _ record: DeviceRecord?, at now: BootInstant) -> LinkHello.Refusal? {
         guard let record, hello.purpose == .link else { return nil }
-        if hello.hasMoved, isLinked, !leaving.contains(record.id) {
+        if hello.hasMoved, record.revokedAt == nil, let used = record.server, let said = hello.server, used != said {
             // It would lose the tokens that it uses.
-            return .init(.serverBusy, "the device is linked here, so it has not moved away", retryAfter: .seconds(60))
+            return .init(.notAuthorized, "the device uses this gateway, at another address")
         }
         guard let target = record.movesTo, hello.server != target else { return nil }
         guard record.revokedAt != nil || !hello.hasMoved && rates.take(record.id, at: now) else { return nil }
@@ -72,9 +70,7 @@ struct DeviceMoves: Sendable {
             leaving.insert(hello.device)
             return false
         }
-        guard let target = directory[hello.device]?.movesTo, hello.server == target else { return false }
-        directory.move(hello.device, to: nil)
-        return true
+        return directory.note(hello.server, of: hello.device)
     }
 
     mutating func stays(_ device: DeviceID) { leaving.remove(device) }

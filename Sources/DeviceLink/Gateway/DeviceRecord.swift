@@ -34,6 +34,8 @@ package struct DeviceRecord: Hashable, Sendable, Codable {
     package var isBarred: Bool?
     /// The gateway that it is to move to, or, if it is revoked, that it has moved to: `host:port`. Nil: it stays.
     package var movesTo: String?
+    /// The gateway's address that the device used last, as it says: `host:port`. Nil: it doesn't say.
+    package var server: String?
 
     package init(id: DeviceID, name: String, pairedAt: Int64, sealing: String?) {
         self.id = id

@@ -12,8 +12,7 @@ package import RingwakeCore
 /// | online | yes | one: the newest | sends what comes |
 /// | revoked | yes, without registrations | refused | empty |
 ///
-/// A record changes in memory at once and is stored then. The device is answered when that is durable; it repeats what
-/// was not answered, so a record that is lost by a crash comes again.
+/// A record changes in memory at once and is stored then. The device is answered when that is durable; it repeats the rest.
 package struct LinkGatewayStateMachine {
     /// This start of the gateway.
     package let run: UInt64
@@ -165,6 +164,8 @@ package struct LinkGatewayStateMachine {
         let (device, network) = (hello.device, links[id]?.network ?? "")
         if let refusal = objection(to: hello, host) {
             effects.append(.note(.refused(id, network: network, refusal.reason, refusal.text)))
+            let text = "the device was sent to another gateway by a newer connection"
+            if refusal.reason == .serverMoved { end(links.rival(of: hello), .sessionTakenOver, text, host) }
             return withSession(of: id, proof, host) { $0.refuse(refusal) }
         }
         end(links.rival(of: hello), .sessionTakenOver, "a newer connection of the device took over", host)
@@ -192,11 +193,10 @@ package struct LinkGatewayStateMachine {
     }
 
     private mutating func objection(to hello: LinkHello, _ host: LinkGatewayHost) -> LinkHello.Refusal? {
-        let isLinked = links.link(of: hello.device) != nil
         if let refusal = drain.refusal(retryAfter: drainTime) { return refusal }
-        let move = moves.refusal(of: hello, directory[hello.device], isLinked: isLinked, at: now)
+        let move = moves.refusal(of: hello, directory[hello.device], at: now)
         // A newer link takes the place of the one before.
-        let hasRoom = isLinked || host.hasRoom(hello.device)
+        let hasRoom = links.link(of: hello.device) != nil || host.hasRoom(hello.device)
         return move ?? admission.objection(to: hello, among: directory, hasRoom: hasRoom, at: now)
     }
 

@@ -25,8 +25,8 @@ package struct KeepaliveLearner: Hashable, Sendable {
         self.bounds = bounds
     }
 
-    /// The interval on a network about which nothing is known.
-    package var start: Duration { bounds.start }
+    /// An interval for a network about which nothing is known and nothing can be learned.
+    package var cautious: Duration { max(bounds.start / 2 - KeepaliveRules.margin, bounds.shortest) }
 
     /// The number of networks in the table.
     package var count: Int { rows.count }

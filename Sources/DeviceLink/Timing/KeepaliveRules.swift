@@ -14,8 +14,8 @@ package enum KeepaliveRules {
     /// This many good periods in a row allow a probe, and excuse a link that died after no longer time.
     static let goodRun = 5
 
-    /// The wait before the limit is tried again, and before links are trusted with a time that failed once. It doubles with each retry that fails, because most NATs keep their
-    /// time-outs for years.
+    /// The wait before links are trusted with a time that failed once, and before the limit is tried again. That one
+    /// doubles with each retry that fails, because most NATs keep their time-outs for years.
     static let firstHold = Duration.seconds(24 * 60 * 60)
     static let longestHold = Duration.seconds(7 * 24 * 60 * 60)
     /// More retries than this make no difference to the hold.

@@ -87,7 +87,9 @@ struct NetworkKeepalive: Hashable, Sendable {
             failure = nil
             return
         }
-        if failure.foundAt.advanced(by: KeepaliveRules.firstHold) <= now { (interval, goodRun) = (doubted, 0) }
+        guard failure.foundAt.advanced(by: KeepaliveRules.firstHold) <= now else { return }
+        // A probe that is running tries what the links have now.
+        (interval, goodRun, probing) = (doubted, 0, .allowed)
     }
 
     /// A link was found dead at `now` after it was idle for `idle`, with keep-alives every `linkInterval`.

@@ -112,13 +112,19 @@ package final class LinkClient {
     /// The idle time that is being tried, in seconds.
     package var triedKeepAlive: UInt16? { probe?.probe.tried }
 
-    /// Connects to another gateway from now on. What is known of the path to the former one is forgotten.
+    /// Connects to another gateway from now on. A link to the former one ends in order, without a call of its owner; what is
+    /// known of the path there is forgotten.
     ///
     /// - Parameter isOwn: whether it is the device's own gateway.
     package func retarget(_ context: TLSClientContext, isOwn: Bool) {
         self.context = context
         self.isOwn = isOwn
-        guard !isLinked else { return }
+        if isLinked {
+            linkIsGone()
+            connection?.leave()
+            connection = nil
+            _ = backoff.linkLost(at: now, using: &random)
+        }
         run(backoff.pathChanged(hasPath: false, at: now, using: &random))
     }
 

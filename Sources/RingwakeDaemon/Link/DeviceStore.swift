@@ -38,7 +38,7 @@ final class DeviceStore {
     /// Stores a device as it is now; without a record it is removed.
     func store(_ record: DeviceRecord?, of device: DeviceID, _ change: DeviceChange) {
         begun += 1
-        guard storing < Self.maximumStoring else { return waiting.append((record, device, change)) }
+        guard storing < Self.maximumStoring, waiting.isEmpty else { return waiting.append((record, device, change)) }
         begin(record, device, change)
     }
 

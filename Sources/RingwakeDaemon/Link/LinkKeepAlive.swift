@@ -87,7 +87,7 @@ struct LinkKeepAlive {
             if interval != former { shorten(death.network, at: now) }
         }
         let isLearned = learner.interval(on: network) != nil || newNetworks.take(device, at: now)
-        let interval = isLearned ? learner.linkEstablished(on: network, kind: kind, at: now) : learner.start
+        let interval = isLearned ? learner.linkEstablished(on: network, kind: kind, at: now) : learner.cautious
         links[link] = Link(device: device, network: network, interval: interval, lastTraffic: now, regularSince: now)
         newest[device] = link
         changes[link] = interval

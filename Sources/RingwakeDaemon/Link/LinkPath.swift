@@ -52,9 +52,9 @@ struct LinkAbsence: Hashable, Sendable {
     private(set) var isLikely = true
     private var resumedAt: BootInstant?
 
-    /// A link that ends so soon after a sleep has died during it: the check after a sleep takes 10 s, and a path may need
-    /// some more to come back.
-    static let aftermath = Duration.seconds(60)
+    /// A link that ends so soon after a sleep has died during it: it is checked when there is a path again, which may take
+    /// minutes.
+    static let aftermath = Duration.seconds(600)
 
     mutating func resumed(at now: BootInstant) { resumedAt = now }
 

@@ -135,7 +135,7 @@ final class LinkRequests {
             })
         message.keepAliveSeconds = link.flatMap { links.keepAlives.state.interval(of: $0)?.components.seconds }
         message.network = link.flatMap { links.keepAlives.state.status(of: $0)?.word }
-        message.movesTo = record.movesTo
+        message.movesTo = record.movesTo == record.server && record.revokedAt == nil ? nil : record.movesTo
         return message
     }
 

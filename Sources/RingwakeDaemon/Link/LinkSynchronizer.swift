@@ -58,7 +58,7 @@ final class LinkSynchronizer {
     private var run: UInt64?
     private var allowsRecovery = true
     /// Whether the gateway is not the device's own: then nothing is settled with it that changes the device's tokens.
-    private var isVisit = false
+    var isVisit = false
 
     init(
         tokens: TokenStore, receipts: ReceiptSender, resets: ClientResets, settings: LinkSettings, runLoop: RunLoop,
@@ -85,7 +85,7 @@ final class LinkSynchronizer {
         acknowledgedRevision = welcome.revision
         epoch = welcome.epoch
         allowsRecovery = welcome.allowsRecovery
-        hasComparedRefused = false
+        (hasComparedRefused, sentRevision, problem) = (false, nil, nil)
         if run != welcome.run { receipts.tellAll() }
         run = welcome.run
         if let known, known != welcome.epoch {

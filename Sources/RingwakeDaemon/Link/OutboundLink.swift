@@ -47,8 +47,6 @@ final class OutboundLink {
     private var client: LinkClient?
     let path: LinkPath
     private var absence = LinkAbsence()
-    /// The starts of the gateway that the last link was to, and of the device's own.
-    private var runs: (last: UInt64?, own: UInt64?)
     private let receipts: ReceiptSender
     private var pairing: PairingAttempt?
     /// Which gateway it connects to; nil without one.
@@ -93,6 +91,7 @@ final class OutboundLink {
         synchronizer.onRegistered = { [weak self] in self?.registered() }
         synchronizer.onAgreed = { [weak self] in self?.remember(epoch: $0) }
         synchronizer.onUseless = { [weak self] why in
+            guard self?.route?.visit != nil else { return }
             self?.route?.refuse(why)
             self?.runLoop.enqueue { [weak self] in self?.turn() }
         }
@@ -182,14 +181,13 @@ final class OutboundLink {
             version: ProductVersion.current, revision: tokens.revision, slots: tokens.registrations.registrations.count,
             epoch: knownEpoch, network: network.linkLabel, receiveMaximum: Self.receiveMaximum)
         greeting.wasAway = absence.isLikely
-        greeting.server = route.map { "\($0.target)" }
+        greeting.server = route.map { "\($0.visit?.isForGood ?? true ? $0.target : $0.own)" }
         return greeting
     }
 
     private func welcomed(_ welcome: LinkWelcome) {
         problem = nil
         timing = welcome.timing
-        runs = (welcome.run, route?.visit == nil ? welcome.run : runs.own)
         synchronizer.welcomed(welcome, known: knownEpoch, isVisit: route?.visit != nil)
     }
 
@@ -217,7 +215,7 @@ final class OutboundLink {
 
     private func linked() {
         linkedAt = now
-        absence.linked()
+        if route?.visit == nil { absence.linked() }
         route?.linked()
         logger.notice("linked to the gateway", metadata: ["gateway": "\(route.map { "\($0.target)" } ?? "")"])
         synchronizer.linked()
@@ -244,6 +242,8 @@ final class OutboundLink {
         logger.notice("the gateway is another one now", metadata: ["gateway": "\(route.target)"])
         path.close()
         do throws(RingwakeError) {
+            synchronizer.unlinked()
+            linkedAt = nil
             client.retarget(try paired.at(route.target).context(isClockUsable()), isOwn: route.visit == nil)
             try path.lead(to: route.target.host)
         } catch {
@@ -261,12 +261,11 @@ final class OutboundLink {
         guard let gateway = paired, var moved = route, let epoch = moved.visit?.epoch, moved.settled() else { return }
         var own = gateway.at(moved.own)
         own.epoch = epoch
-        // At another address it may be the same gateway, whose tokens stay.
-        own.former =
-            runs.last == runs.own ? nil : .init(host: gateway.host, port: gateway.port, movedAt: unixMilliseconds())
+        own.former = .init(host: gateway.host, port: gateway.port, movedAt: unixMilliseconds())
         guard store(own) else { return }
         route = moved
         client?.isOwn = true
+        synchronizer.isVisit = false
         logger.notice(
             "moved to another gateway", metadata: ["from": "\(gateway.reference)", "to": "\(own.reference)"])
         if let keys { former.leave(own, keys: keys) }

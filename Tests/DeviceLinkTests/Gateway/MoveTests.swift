@@ -61,13 +61,18 @@ import Testing
         let link = gateway.open()
         let effects = gateway.connect(device, on: link, ["version": "1", "server": "push2.example.com:443"])
         #expect(effects.connack?.reason == .success && effects.changes == [.administrative(device)])
-        #expect(gateway.machine.directory[device]?.movesTo == nil)
-        // Nor does it leave while it is linked.
-        let second = gateway.connect(device, on: gateway.open(), ["version": "1", "moved": "1"])
-        #expect(second.connack?.reason == .serverBusy && !second.closed.contains(link))
-        #expect(gateway.machine.directory[device]?.revokedAt == nil)
-        let other = gateway.connect(device, on: gateway.open(), ["version": "1", "server": "push.example.com:443"])
-        #expect(other.connack?.reason == .success)
+        #expect(gateway.machine.directory[device]?.server == "push2.example.com:443")
+        // It does not take leave from the gateway that it uses, linked or not.
+        for isLinked in [true, false] {
+            if !isLinked { gateway.handle(.closed(link)) }
+            let farewell = gateway.connect(
+                device, on: gateway.open(), ["version": "1", "moved": "1", "server": "push.example.com:443"])
+            #expect(farewell.connack?.reason == .notAuthorized && !farewell.closed.contains(link))
+            #expect(gateway.machine.directory[device]?.revokedAt == nil)
+        }
+        // One that has gone back to the old address is asked again.
+        let back = gateway.connect(device, on: gateway.open(), ["version": "1", "server": "push.example.com:443"])
+        #expect(back.connack?.reason == .serverMoved)
     }
 
     @Test("Pushes are taken until the device has moved")

@@ -6,8 +6,10 @@ import ssl
 import threading
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from support import mqtt, sites
 from support.daemon import Daemon
 from support.links import Device, devices, make_device, make_gateway, pair, send
 from support.mqtt import DeviceKey
@@ -102,11 +104,32 @@ def test_a_gateway_gives_itself_another_address(two) -> None:
     until(lambda: device.link.get("gateway") == f"localhost:{port}", 60, lambda: f"{device.link}\n{device.log}")
     device.wait_until_linked()
     assert devices(first)[0]["state"] == "online" and "movesTo" not in devices(first)[0], first.log
-    assert "leaving" not in device.link and device.device_token() == token
+    until(lambda: "leaving" not in device.link, 60, lambda: f"{device.link}\n{device.log}")
+    assert device.device_token() == token
     push(first, device, token)
     device.kill()
     device.start()
     device.wait_until_linked()
+    push(first, device, token)
+
+
+def test_a_gateway_with_another_address_is_not_left_by_devices_that_were_away(two) -> None:
+    """They never were linked to this start of it before they are asked."""
+    first, _, device = two
+    token, place = device.device_token(), address(first)
+    device.kill()
+    first.kill()
+    first.start()
+    other = "localhost:" + place.rsplit(":", 1)[1]
+    move(first, "--all", "--to", other)
+    device.start()
+    until(lambda: device.link.get("gateway") == other, 60, lambda: f"{device.link}\n{device.log}")
+    until(lambda: "leaving" not in device.link, 60, lambda: f"{device.link}\n{device.log}\n{first.log}")
+    device.kill()
+    device.start()
+    device.wait_until_linked()
+    assert state(first) == "online" and "movesTo" not in devices(first)[0], first.log
+    assert device.device_token() == token
     push(first, device, token)
 
 
@@ -166,6 +189,23 @@ def test_a_visited_gateway_settles_no_disagreement(two) -> None:
     device.wait_until_linked()
     assert (device.link["gateway"], device.link["revision"]) == (address(first), before), device.log
     assert "reset" not in device.link
+    push(first, device, token)
+
+
+def test_a_visited_gateway_that_refuses_the_registrations_is_left(two, tmp_path: Path) -> None:
+    first, second, device = two
+    token = device.device_token()
+    # The token has ended there, and the device is known there again.
+    assert second.ringwake("gateway", "revoke", devices(second)[0]["name"]).returncode == 0
+    own, pem = DeviceKey.load(device.directory / "state" / "device.pem").key, tmp_path / "key.pem"
+    pem.write_bytes(mqtt.private_pem(own) + mqtt.certificate(own))
+    code = second.control.post("/v1/gateway/invitations")["code"]
+    assert mqtt.pair(sites.address(second), DeviceKey.load(pem), code).reason == 0
+    move(first, "--all", "--to", address(second), "--temporary")
+    until(lambda: device.link.get("notFollowed"), 60, lambda: f"{device.link}\n{device.log}\n{second.log}")
+    device.wait_until_linked()
+    until(lambda: state(first) == "online" and state(second) == "offline", 60, lambda: f"{devices(first)}\n{device.log}")
+    assert "visiting" not in device.link and device.device_token() == token
     push(first, device, token)
 
 
