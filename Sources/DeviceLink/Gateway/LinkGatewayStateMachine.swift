@@ -176,8 +176,8 @@ package struct LinkGatewayStateMachine {
         let now = now
         let outputs = links.change(id) { $0.session.accept(hello, welcome, tried: tried, at: now) } ?? []
         links.accepted(id, hello, epoch: epoch)
+        if hello.purpose != .pair { effects.append(.allow(id, packetBytes: hello.packetBytes)) }
         if hello.purpose == .link {
-            effects.append(.allow(id, packetBytes: LinkLimits.packetBytes))
             if let text = hello.divergence(from: directory[device]?.revision, epoch: epoch) {
                 effects.append(.note(.divergence(device, text)))
             }

@@ -55,6 +55,9 @@ package struct LinkHello: Hashable, Sendable {
     /// The authentication method, to be repeated in CONNACK.
     package let authenticationMethod: String?
 
+    /// Bytes of its packets at most. A probe sends only DISCONNECT.
+    var packetBytes: Int { purpose == .link ? LinkLimits.packetBytes : LinkLimits.pairingPacketBytes }
+
     enum Name {
         static let version = "version"
         static let revision = "revision"

@@ -32,6 +32,16 @@ import Testing
         #expect(gateway.machine.link(of: device) == link)
     }
 
+    @Test("A probe has a place of its device, so that strangers can't end it")
+    func place() {
+        var gateway = TestGateway()
+        gateway.tried = 300
+        _ = gateway.link()
+        let probe = gateway.open()
+        let effects = gateway.connect(device, on: probe, ["probe": "1"])
+        #expect(effects.contains(.allow(probe, packetBytes: LinkLimits.pairingPacketBytes)))
+    }
+
     @Test("A probe that lives after its silence and the kernel's keep-alives has survived; its end says what follows")
     func survivingProbe() throws {
         var gateway = TestGateway()
