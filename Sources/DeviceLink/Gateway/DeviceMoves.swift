@@ -33,7 +33,8 @@ struct DeviceMoves: Sendable {
         for device in known { directory.move(device, to: reference) }
         // Those of an earlier order that have not been asked yet still have to be; one that may stay now is left out then.
         let linked = reference == nil ? [] : known.compactMap { links.link(of: $0) }
-        slices = LinkSlices((slices?.rest ?? []).filter { !linked.contains($0) } + linked, at: now)
+        let again = Set(linked)
+        slices = LinkSlices((slices?.rest ?? []).filter { !again.contains($0) } + linked, at: now)
         return known
     }
 
