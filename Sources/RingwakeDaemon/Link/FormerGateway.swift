@@ -2,7 +2,6 @@ internal import DeviceLink
 internal import LinkTransport
 internal import Logging
 internal import MQTT5
-internal import Reachability
 internal import RingwakeCore
 internal import RunLoop
 
@@ -17,8 +16,7 @@ final class FormerGateway {
     private let runLoop: RunLoop
     private let logger: Logger
     private var client: LinkClient?
-    private var watch: NetworkMonitor.Watch?
-    private var addresses: [IPAddress] = []
+    private let path: LinkPath
 
     /// A push that waited for so long has expired.
     private static let limit: Int64 = 24 * 3600 * 1000
@@ -41,9 +39,7 @@ final class FormerGateway {
         movedAt = former.movedAt
         self.runLoop = runLoop
         self.logger = logger
-        guard let target = ReachabilityTarget(gateway.host) else {
-            throw RingwakeError(.badConfiguration, "'\(gateway.host)' is neither a name nor an address")
-        }
+        path = LinkPath(network: network)
         let name = gateway.reference.description
         client = LinkClient(
             runLoop: runLoop, key: keys.signing, device: keys.device, context: try gateway.context(earliestTime),
@@ -54,20 +50,20 @@ final class FormerGateway {
                     greeting.hasMoved = true
                     greeting.server = name
                     return greeting
-                }, addresses: { [unowned self] in addresses.sockets(port: gateway.port) }, push: push,
+                }, addresses: { [unowned self] in path.addresses.sockets(port: gateway.port) }, push: push,
                 welcomed: { _ in }, retimed: { _ in }, linked: {}, published: { _, _ in }, registrations: { _ in },
                 ended: { [unowned self] in ended($0) }, problem: { _ in }))
-        watch = try network.requireWatch(target) { [weak self] reachability in
+        path.onChange = { [weak self] in
             guard let self else { return }
-            addresses = reachability.addresses
-            client?.pathChanged(hasPath: reachability.isReachable && !addresses.isEmpty)
+            client?.pathChanged(hasPath: path.isOpen)
         }
+        try path.lead(to: gateway.host)
     }
 
     /// Gives up, without a call of ``onDone``.
     func close() {
         onDone = {}
-        watch?.cancel()
+        path.close()
         client?.stop()
         client = nil
     }
