@@ -6,6 +6,7 @@ on it.
 
 import errno
 import os
+import pickle
 import random
 import time
 import uuid
@@ -101,7 +102,11 @@ def test_promises_of_all_lives_hold_in_every_later_one(make_daemon, make_faults,
     recorded.end(Daemon.stop)
     assert {one.name for one in recorded.lives.pushes} >= flood.pushes.keys()
     assert recorded.lives.rings
-    assert recorded.check(tmp_path).violations == []
+    violations = recorded.check(tmp_path).violations
+    if violations:
+        # Which moments the disk had is chance, so only the record shows them again.
+        (tmp_path / "lives").write_bytes(pickle.dumps(recorded.lives))
+    assert violations == [], f"the record is in {tmp_path / 'lives'}"
 
 
 def test_what_was_read_after_a_kill_is_made_durable_before_it_is_answered(
