@@ -8,6 +8,7 @@ import hpack
 import pytest
 
 from support.answers import Promise, announced_rings, answered_pushes
+from support.lives import settle_last_call
 from support.promises import Contents, Findings, PromiseCheck
 from support.recording import Entry, Kind, read_recording, write_recording
 from support.replay import Replay
@@ -154,3 +155,42 @@ def test_a_power_cut_keeps_what_was_synced_whatever_else_it_keeps(seed: int) -> 
         first, second, rest = image["store.db"][:512], image["store.db"][512:1024], image["store.db"][1024:]
         assert (first[0:1] in b"abc", second[0:1] in b"ab", rest) == (True, True, b"a" * 1024)
         assert len(set(first)) == len(set(second)) == 1, "a sector is written as a whole"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_power_cut_keeps_nothing_of_a_write_that_failed(seed: int) -> None:
+    entries = [
+        Entry(Kind.OPENED, STORE, 0, 0, b"store.db"), Entry(Kind.OPENED, FOLDER, 0, 0, b"."),
+        Entry(Kind.SYNC, FOLDER, 0, 0, b""), Entry(Kind.RETURNED, 2, 0, 0, b""),
+        Entry(Kind.WRITE, STORE, 0, 0, b"a" * 512, result=-5, returned=5), Entry(Kind.RETURNED, 4, -5, 0, b""),
+    ]  # fmt: skip
+    replay = Replay(entries)
+    while replay.now < len(entries):
+        replay.step()
+    generator = random.Random(seed)
+    assert [replay.seen(), replay.torn(generator), replay.scattered(generator)] == [{"store.db": b""}] * 3
+
+
+@pytest.mark.parametrize("size", [512, 1024])
+@pytest.mark.parametrize("kind", [Kind.WRITE, Kind.TRUNCATE])
+def test_a_change_under_way_at_a_kill_comes_before_those_of_the_next_life(
+    kind: Kind, size: int, tmp_path: Path
+) -> None:
+    """Whether it happened is seen in the file: 512 bytes if it did not, 1,024 if it did."""
+    data = b"b" * 512 if kind == Kind.WRITE else b""
+    first = 512 if kind == Kind.WRITE else 1024
+    entries = [
+        Entry(Kind.OPENED, STORE, 0, 0, b"store.db"), Entry(Kind.OPENED, FOLDER, 0, 0, b"."),
+        Entry(Kind.SYNC, FOLDER, 0, 0, b""), Entry(Kind.RETURNED, 2, 0, 0, b""),
+        Entry(Kind.WRITE, STORE, 0, 0, b"a" * 512, result=512, returned=5), Entry(Kind.RETURNED, 4, 512, 0, b""),
+        Entry(kind, STORE, first, 0, data),
+    ]  # fmt: skip
+    there = (b"a" * 512 + (data or bytes(512)))[:size]
+    (tmp_path / "store.db").write_bytes(there)
+    settle_last_call(entries, tmp_path)
+    at = len(entries)
+    entries += [Entry(Kind.SYNC, STORE, 0, 0, b""), Entry(Kind.RETURNED, at, 0, 0, b"")]
+    replay = Replay(entries)
+    while replay.now < len(entries):
+        replay.step()
+    assert (replay.pending(), replay.safe(), replay.seen()) == (0, {"store.db": there}, {"store.db": there})

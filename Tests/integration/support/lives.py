@@ -1,5 +1,6 @@
 """Records of daemons that lived one after the other on the same files, put together to one."""
 
+import errno
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ class Lives:
     def add(self, recording: Path, state: Path) -> None:
         """Appends the record of a daemon that has ended, with the files that it left."""
         entries = read_recording(recording)
-        settle_last_write(entries, state)
+        settle_last_call(entries, state)
         base = len(self.entries)
         openings = max((entry.subject for entry in self.entries if entry.kind == Kind.OPENED), default=0)
         # Connections are told apart within each life only.
@@ -36,14 +37,21 @@ class Lives:
             self.entries.append(moved)
 
 
-def settle_last_write(entries: list[Entry], state: Path) -> None:
-    """A kill may come between the entry of a write and the write, or its return: the file shows which it was."""
+def settle_last_call(entries: list[Entry], state: Path) -> None:
+    """A kill may come between the entry of a change and the change, or its return: the file shows which it was.
+
+    Left open, it would be a change that the disk may make at any time, also after those of a later life.
+    """
     names = {entry.subject: entry.data.decode() for entry in entries if entry.kind == Kind.OPENED}
     for place, entry in enumerate(entries):
-        if entry.kind != Kind.WRITE or entry.returned is not None:
+        if entry.kind not in (Kind.WRITE, Kind.TRUNCATE) or entry.returned is not None:
             continue
         path = state / names[entry.subject]
         contents = path.read_bytes() if path.exists() else b""
-        happened = contents[entry.first : entry.first + len(entry.data)] == entry.data
-        entry.result, entry.returned = len(entry.data) if happened else 0, len(entries)
+        if entry.kind == Kind.WRITE:
+            happened = contents[entry.first : entry.first + len(entry.data)] == entry.data
+            entry.result = len(entry.data) if happened else 0
+        else:
+            entry.result = 0 if len(contents) == entry.first else -errno.EINTR
+        entry.returned = len(entries)
         entries.append(Entry(Kind.RETURNED, place, entry.result, 0, b""))

@@ -45,7 +45,7 @@ class Replay:
                 self._open(entry)
             case Kind.WRITE | Kind.TRUNCATE:
                 file = self._openings[entry.subject]
-                apply(self._seen[file], entry, len(entry.data))
+                apply(self._seen[file], entry)
                 self._pending[file].append(time)
             case Kind.UNLINK:
                 self._names.pop(entry.data.decode(), None)
@@ -91,7 +91,7 @@ class Replay:
         self._pending[file] = [write for write in self._pending[file] if write not in kept]
         if entry.first == 0 and covered:
             for write in covered:
-                apply(self._safe[file], self.entries[write], len(self.entries[write].data))
+                apply(self._safe[file], self.entries[write])
             self.safe_states += 1
 
     # What is there
@@ -128,11 +128,12 @@ class Replay:
                 entry = self.entries[write]
                 if entry.kind == Kind.TRUNCATE:
                     if generator.random() < 0.5:
-                        apply(image[name], entry, 0)
+                        apply(image[name], entry)
                     continue
-                for start in range(0, len(entry.data), SECTOR):
+                data = taken(entry)
+                for start in range(0, len(data), SECTOR):
                     if generator.random() < 0.5:
-                        put(image[name], entry.first + start, entry.data[start : start + SECTOR])
+                        put(image[name], entry.first + start, data[start : start + SECTOR])
         return image
 
     def cut(self, generator: random.Random) -> Image:
@@ -146,17 +147,20 @@ class Replay:
         return image
 
 
-def apply(contents: bytearray, entry: Entry, length: int) -> None:
-    """Does to a file's contents what a WRITE, of its first `length` bytes, or a TRUNCATE did to it."""
+def apply(contents: bytearray, entry: Entry, length: int | None = None) -> None:
+    """Does to a file's contents what a WRITE, of at most its first `length` bytes, or a TRUNCATE did to it."""
     if entry.kind == Kind.TRUNCATE:
         if entry.result not in (None, 0):
             return
         del contents[entry.first :]
         contents.extend(bytes(entry.first - len(contents)))
         return
-    if entry.result is not None:
-        length = min(length, max(0, entry.result))
-    put(contents, entry.first, entry.data[:length])
+    put(contents, entry.first, taken(entry)[:length])
+
+
+def taken(entry: Entry) -> bytes:
+    """The bytes that a WRITE really wrote: less than it was to, when it failed or was cut short."""
+    return entry.data if entry.result is None else entry.data[: max(0, entry.result)]
 
 
 def put(contents: bytearray, offset: int, data: bytes) -> None:
