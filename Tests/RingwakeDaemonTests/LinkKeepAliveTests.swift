@@ -157,7 +157,20 @@ import Testing
         #expect(probe(5, at: after(26)) == .minutes(5))
     }
 
-    @Test("Another device of the network learns the longer interval when it asks, and not before")
+    /// The network's interval grows to this, by probes of `device`.
+    private mutating func grow(to minutes: Int64) {
+        link(1, at: start)
+        var time: Int64 = 0
+        for interval in 4..<minutes {
+            time += interval * 6
+            #expect(probe(5, at: after(time)) == .minutes(interval + 1))
+            time += interval + 2
+            keepAlive.probeSurvived(LinkID(rawValue: 5), at: after(time))
+        }
+        #expect(keepAlive.interval(of: LinkID(rawValue: 1)) == .minutes(minutes))
+    }
+
+    @Test("Another device of the network gets the longer interval by one probe of its own, and not before")
     mutating func neighbours() {
         link(1, at: start)
         link(2, neighbour, at: start)
@@ -165,10 +178,71 @@ import Testing
         #expect(probe(6, neighbour, at: after(22)) == nil, "one probe a network")
         keepAlive.probeSurvived(LinkID(rawValue: 5), at: after(27))
         #expect(keepAlive.interval(of: LinkID(rawValue: 2)) == .minutes(4))
-        _ = keepAlive.takeChanges()
-        #expect(probe(7, neighbour, at: after(28)) == nil)
-        #expect(keepAlive.takeChanges() == [LinkID(rawValue: 2): .minutes(5)])
-        #expect(keepAlive.timing(of: neighbour, at: after(28)).keepAlive == 300)
+        #expect(link(3, neighbour, at: after(28)) == .minutes(4), "nor with a new link")
+        #expect(keepAlive.timing(of: neighbour, at: after(28)).probeAfter == 300, "after one silent period")
+        #expect(probe(7, neighbour, at: after(33)) == .minutes(5))
+        keepAlive.probeSurvived(LinkID(rawValue: 7), at: after(39))
+        #expect(keepAlive.interval(of: LinkID(rawValue: 3)) == .minutes(5))
+        #expect(link(4, neighbour, at: after(40)) == .minutes(5), "and keeps it")
+    }
+
+    @Test("What a device that lies wins for its network takes nothing from one behind another NAT")
+    mutating func strictNeighbour() throws {
+        grow(to: 15)
+        link(2, neighbour, at: after(600))
+        var time: Int64 = 606
+        var tries: [Int64] = []
+        while let tried = probe(UInt64(time), neighbour, at: after(time)) {
+            let id = LinkID(rawValue: UInt64(time))
+            tries.append(tried.components.seconds)
+            // A NAT that forgets after ten minutes.
+            if tried < .minutes(10) {
+                keepAlive.probeSurvived(id, at: after(time + 20))
+            } else {
+                try #require(keepAlive.probeBroke(id, at: after(time + 20)) == LinkID(rawValue: 2))
+                keepAlive.probeJudged(id, deviceAnswers: true, at: after(time + 20))
+            }
+            time += 40
+        }
+        #expect(tries == [900, 570, 735, 652, 611, 590])
+        #expect(keepAlive.interval(of: LinkID(rawValue: 2)) == .seconds(590))
+        let timing = keepAlive.timing(of: neighbour, at: after(time))
+        #expect(timing.failed == 611)
+        #expect(timing.probeAfter == nil, "near enough; and what the network has not would say nothing about it")
+        #expect(keepAlive.interval(of: LinkID(rawValue: 1)) == .minutes(15))
+        // A week later it tries once what failed.
+        #expect(probe(1, neighbour, at: after(time + 7 * 24 * 60)) == .seconds(611))
+    }
+
+    @Test("A link that died is remembered of its device, also when a neighbour's probe clears the network")
+    mutating func ownDeath() {
+        link(1, at: start)
+        link(2, neighbour, at: start)
+        keepAlive.ended(LinkID(rawValue: 1), isDead: true, at: after(5))
+        #expect(link(3, at: after(6)) == .seconds(100))
+        #expect(keepAlive.interval(of: LinkID(rawValue: 2)) == .seconds(100))
+        #expect(probe(5, neighbour, at: after(20)) == .minutes(4))
+        keepAlive.probeSurvived(LinkID(rawValue: 5), at: after(26))
+        #expect(keepAlive.interval(of: LinkID(rawValue: 2)) == .minutes(4))
+        #expect(keepAlive.interval(of: LinkID(rawValue: 3)) == .seconds(100))
+        #expect(probe(6, at: after(30)) == .minutes(4), "it tries what failed, for itself")
+        #expect(keepAlive.probeBroke(LinkID(rawValue: 6), at: after(36)) == LinkID(rawValue: 3))
+        keepAlive.probeJudged(LinkID(rawValue: 6), deviceAnswers: true, at: after(36))
+        #expect(keepAlive.interval(of: LinkID(rawValue: 2)) == .minutes(4), "nobody else pays for it")
+        #expect(probe(7, at: after(40)) == .seconds(170))
+    }
+
+    @Test("A device that catches up and ends its probe each time is asked for ever more seldom")
+    mutating func abandonedProbes() {
+        grow(to: 5)
+        link(2, neighbour, at: after(600))
+        var waits: [UInt32?] = []
+        for number in UInt64(10)..<15 {
+            #expect(probe(number, neighbour, at: after(700)) == .minutes(5))
+            keepAlive.probeLeft(LinkID(rawValue: number), at: after(700))
+            waits.append(keepAlive.timing(of: neighbour, at: after(700)).probeAfter)
+        }
+        #expect(waits == [300, 3600, 7200, 14400, 28800])
     }
 
     @Test("A probe that breaks is the network's fault only if its device answers on its link")

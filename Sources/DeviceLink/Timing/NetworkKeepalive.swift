@@ -37,7 +37,7 @@ struct NetworkKeepalive: Hashable, Sendable {
     private var goodRun = 0
     private var lastGood: BootInstant?
     /// The last dead link, until it is known whether the NAT was the cause.
-    private var failure: Failure?
+    private(set) var failure: Failure?
     private var probing = Probing.allowed
     /// Probes without a result in a row.
     private var lostProbes = 0
@@ -45,7 +45,7 @@ struct NetworkKeepalive: Hashable, Sendable {
     /// A network about which nothing is known, or what was saved about it.
     init(
         kind: NetworkKind, bounds: KeepaliveBounds, interval: Duration? = nil, limit: Duration? = nil,
-        failedRetries: Int = 0, holdUntil: BootInstant
+        failedRetries: Int = 0, holdUntil: BootInstant, failure: Failure? = nil
     ) {
         self.kind = kind
         self.bounds = bounds
@@ -57,6 +57,7 @@ struct NetworkKeepalive: Hashable, Sendable {
         }
         self.failedRetries = failedRetries
         self.holdUntil = holdUntil
+        self.failure = failure
     }
 
     var status: KeepaliveLearner.Status {
@@ -201,7 +202,7 @@ struct NetworkKeepalive: Hashable, Sendable {
         return earlier.duration(to: now) + KeepaliveRules.tolerance >= idle
     }
 
-    private struct Failure: Hashable, Sendable {
+    struct Failure: Hashable, Sendable {
         let gap: Duration
         let foundAt: BootInstant
     }

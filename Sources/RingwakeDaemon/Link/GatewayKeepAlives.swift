@@ -29,8 +29,7 @@ final class GatewayKeepAlives {
         let bounds = KeepaliveBounds(
             start: settings.keepAliveStart, shortest: settings.keepAliveShortest, longest: settings.keepAliveLongest)
         file = KeepaliveFile(directory: directory, logger: logger)
-        state = LinkKeepAlive(
-            learner: file.read(bounds, at: BootInstant(nanoseconds: BootClock.now().nanoseconds)))
+        state = file.read(bounds, at: BootInstant(nanoseconds: BootClock.now().nanoseconds))
     }
 
     private var now: BootInstant { BootInstant(nanoseconds: BootClock.now().nanoseconds) }
@@ -69,7 +68,7 @@ final class GatewayKeepAlives {
     }
 
     /// Stores what was learned.
-    func save() { file.write(state.learner, at: now) }
+    func save() { file.write(state, at: now) }
 
     private func ended(_ probe: LinkID, _ end: ProbeEnd) {
         guard let device = state.device(ofProbe: probe) else { return }

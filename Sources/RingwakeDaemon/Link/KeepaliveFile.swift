@@ -12,40 +12,49 @@ struct KeepaliveFile {
         /// In ms since 1970.
         var savedAt: Int64
         var table: KeepaliveSnapshot
+        /// Nil in files of former versions.
+        var devices: [DeviceKeepalives.Entry]?
     }
 
     private let file: StateFile<Contents>
     private let logger: Logger
 
-    /// More than the learner's table takes.
-    private static let maximumBytes = 2 << 20
+    /// More than both tables take.
+    private static let maximumBytes = 6 << 20
 
     init(directory: String, logger: Logger) {
         file = StateFile(name: "keepalive.json", directory: directory, maximumSize: Self.maximumBytes)
         self.logger = logger
     }
 
-    /// The table of the last run; an empty one if there is none.
-    func read(_ bounds: KeepaliveBounds, at now: BootInstant) -> KeepaliveLearner {
+    /// What the last run learned; nothing if there was none.
+    func read(_ bounds: KeepaliveBounds, at now: BootInstant) -> LinkKeepAlive {
         do throws(RingwakeError) {
             switch try file.read({ (contents) throws(RingwakeError) in contents }) {
             case .absent: break
             case .lost(let damage): logger.warning("keep-alives are learned again", metadata: ["why": "\(damage)"])
             case .found(let contents, _):
                 let elapsed = Duration.milliseconds(max(0, unixMilliseconds() - contents.savedAt))
-                return KeepaliveLearner(contents.table, elapsed: elapsed, bounds: bounds, at: now)
-                    ?? KeepaliveLearner(bounds: bounds)
+                guard let learner = KeepaliveLearner(contents.table, elapsed: elapsed, bounds: bounds, at: now) else {
+                    break
+                }
+                return LinkKeepAlive(
+                    learner: learner,
+                    devices: DeviceKeepalives(contents.devices ?? [], elapsed: elapsed, bounds: bounds, at: now))
             }
         } catch {
             logger.warning("keep-alives are learned again", metadata: ["why": "\(error.message)"])
         }
-        return KeepaliveLearner(bounds: bounds)
+        return LinkKeepAlive(learner: KeepaliveLearner(bounds: bounds), devices: DeviceKeepalives(bounds: bounds))
     }
 
-    /// Replaces the table.
-    func write(_ learner: KeepaliveLearner, at now: BootInstant) {
+    /// Replaces what is stored.
+    func write(_ state: LinkKeepAlive, at now: BootInstant) {
         do throws(RingwakeError) {
-            try file.write(Contents(savedAt: unixMilliseconds(), table: learner.snapshot(at: now)))
+            try file.write(
+                Contents(
+                    savedAt: unixMilliseconds(), table: state.learner.snapshot(at: now),
+                    devices: state.devices.entries(at: now)))
         } catch {
             logger.warning("learned keep-alives cannot be stored", metadata: ["why": "\(error.message)"])
         }

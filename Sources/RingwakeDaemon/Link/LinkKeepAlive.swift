@@ -5,8 +5,8 @@ internal import LinkTransport
 internal import RingwakeCore
 
 /// Sets how often the kernel sends a keep-alive on each link, by what is learned of the network that the device is in
-/// (``KeepaliveLearner``), and gathers the evidence: what was acknowledged after an idle time, which links died, and how
-/// probes ended.
+/// (``KeepaliveLearner``) and by what the device itself has shown there (``DeviceKeepalive``), and gathers the evidence:
+/// what was acknowledged after an idle time, which links died, and how probes ended.
 ///
 /// A shorter interval is set on all links of a network at once. A longer one is set on a link when its device is told, in
 /// CONNACK or at the end of a probe: a device that does not know it would send keep-alives of its own before.
@@ -37,10 +37,13 @@ struct LinkKeepAlive {
         let link: LinkID
         let network: NetworkKey
         let tried: Duration
+        /// It tries what the network has already, for its device alone.
+        let isCatchingUp: Bool
         let began: BootInstant
     }
 
     private(set) var learner: KeepaliveLearner
+    private(set) var devices: DeviceKeepalives
     private var links: [LinkID: Link] = [:]
     private var newest: [DeviceID: LinkID] = [:]
     /// Links that were found dead, until their device is back and its network is known.
@@ -55,8 +58,9 @@ struct LinkKeepAlive {
     private static let maximumPeriods = 8
     private static let keyBytes = 16
 
-    init(learner: KeepaliveLearner = KeepaliveLearner()) {
+    init(learner: KeepaliveLearner = KeepaliveLearner(), devices: DeviceKeepalives = DeviceKeepalives()) {
         self.learner = learner
+        self.devices = devices
     }
 
     /// The intervals that are to be set on links since the last call.
@@ -79,15 +83,22 @@ struct LinkKeepAlive {
         let network = Self.key(address, label)
         let kind = label.flatMap { NetworkKind(rawValue: String($0.prefix { $0 != ":" })) } ?? .wiFi
         if let death = deaths.removeValue(forKey: device) {
-            let former = learner.interval(on: death.network)
             // In another network the NAT of the former one has done nothing wrong.
+            let pathChanged = isAway || death.network != network
+            if !pathChanged {
+                devices.linkDied(
+                    device, on: network, afterIdle: death.idle, interval: death.interval, at: death.at)
+            }
+            let former = learner.interval(on: death.network)
             let interval = learner.foundDead(
-                on: death.network, afterIdle: death.idle, interval: death.interval,
-                pathChanged: isAway || death.network != network, at: death.at)
+                on: death.network, afterIdle: death.idle, interval: death.interval, pathChanged: pathChanged,
+                at: death.at)
             if interval != former { shorten(death.network, at: now) }
         }
+        devices.linked(device, on: network, at: now)
         let isLearned = learner.interval(on: network) != nil || newNetworks.take(device, at: now)
-        let interval = isLearned ? learner.linkEstablished(on: network, kind: kind, at: now) : learner.cautious
+        let shared = isLearned ? learner.linkEstablished(on: network, kind: kind, at: now) : learner.cautious
+        let interval = min(shared, devices[device, network].trusted)
         links[link] = Link(device: device, network: network, interval: interval, lastTraffic: now, regularSince: now)
         newest[device] = link
         changes[link] = interval
@@ -140,7 +151,8 @@ struct LinkKeepAlive {
         guard let state = newest[device].flatMap({ links[$0] }) else { return LinkTiming(keepAlive: 0) }
         return LinkTiming(
             keepAlive: Self.seconds(state.interval), longest: learner.longest(on: state.network).map(Self.seconds),
-            failed: learner.failure(on: state.network).map(Self.seconds), probeAfter: probeAfter(state, at: now))
+            failed: [learner.failure(on: state.network), devices[device, state.network].limit].compactMap(\.self).min()
+                .map(Self.seconds), probeAfter: probeAfter(state, at: now))
     }
 
     // MARK: - Probes
@@ -155,14 +167,16 @@ struct LinkKeepAlive {
             return nil
         }
         prove(link, until: now.advanced(by: .zero - KeepaliveRules.patience(of: state.interval)))
-        guard let tried = learner.startProbe(on: state.network, at: now) else {
+        let goal = goal(state, at: now)
+        guard let tried = goal ?? (isHeldBack(state) ? nil : learner.startProbe(on: state.network, at: now)) else {
             links[link]?.needlessProbes += 1
-            set(link, learner.interval(on: state.network), at: now)
+            set(link, allowed(state), at: now)
             return nil
         }
-        links[link]?.needlessProbes = 0
+        // Nothing else keeps a device from catching up again and again that ends its probes each time.
+        links[link]?.needlessProbes = goal == nil ? 0 : state.needlessProbes + 1
         probes[probe] = Probe(
-            device: device, link: link, network: state.network, tried: tried, began: now)
+            device: device, link: link, network: state.network, tried: tried, isCatchingUp: goal != nil, began: now)
         return tried
     }
 
@@ -175,8 +189,10 @@ struct LinkKeepAlive {
     /// A probe lives after its idle time.
     mutating func probeSurvived(_ id: LinkID, at now: BootInstant) {
         guard let probe = probes.removeValue(forKey: id) else { return }
-        let interval = learner.probeEnded(on: probe.network, .survived(probe.tried), at: now)
-        set(probe.link, interval, at: now)
+        devices.probeSurvived(probe.device, on: probe.network, probe.tried, at: now)
+        report(probe, .survived(probe.tried), at: now)
+        links[probe.link]?.needlessProbes = 0
+        if let state = links[probe.link] { set(probe.link, allowed(state), at: now) }
     }
 
     /// A probe has ended without a word.
@@ -196,7 +212,11 @@ struct LinkKeepAlive {
     mutating func probeJudged(_ id: LinkID, deviceAnswers: Bool, at now: BootInstant) {
         guard let probe = probes.removeValue(forKey: id) else { return }
         let isNAT = deviceAnswers && links[probe.link] != nil
-        _ = learner.probeEnded(on: probe.network, isNAT ? .died(probe.tried) : .void, at: now)
+        if isNAT {
+            devices.probeDied(probe.device, on: probe.network, probe.tried, at: now)
+            links[probe.link]?.needlessProbes = 0
+        }
+        report(probe, isNAT ? .died(probe.tried) : .void, at: now)
         // The question was a keep-alive out of turn.
         links[probe.link]?.regularSince = now
     }
@@ -204,7 +224,26 @@ struct LinkKeepAlive {
     /// A probe was ended, and shows nothing.
     mutating func probeLeft(_ id: LinkID, at now: BootInstant) {
         guard let probe = probes.removeValue(forKey: id) else { return }
-        _ = learner.probeEnded(on: probe.network, .void, at: now)
+        report(probe, .void, at: now)
+    }
+
+    private mutating func report(_ probe: Probe, _ outcome: KeepaliveLearner.ProbeOutcome, at now: BootInstant) {
+        if !probe.isCatchingUp { _ = learner.probeEnded(on: probe.network, outcome, at: now) }
+    }
+
+    /// What a probe tries so that a device catches up with its network; nil if it need not, or can't.
+    private func goal(_ link: Link, at now: BootInstant) -> Duration? {
+        learner.interval(on: link.network).flatMap { devices[link.device, link.network].goal($0, at: now) }
+    }
+
+    /// Whether a device has less than its network: what its probes show is not true of the others.
+    private func isHeldBack(_ link: Link) -> Bool {
+        learner.interval(on: link.network).map { $0 > devices[link.device, link.network].trusted } ?? false
+    }
+
+    /// What may be set on a link.
+    private func allowed(_ link: Link) -> Duration? {
+        learner.interval(on: link.network).map { min($0, devices[link.device, link.network].trusted) }
     }
 
     /// Seconds until the device of a link is to probe. One keep-alive more than is needed: what is sent after the link was
@@ -212,7 +251,8 @@ struct LinkKeepAlive {
     private func probeAfter(_ link: Link, at now: BootInstant) -> UInt32? {
         let wait: Duration
         switch learner.nextProbe(on: link.network, at: now) {
-        case .never: return nil
+        case _ where goal(link, at: now) != nil: wait = .zero
+        case _ where isHeldBack(link), .never: return nil
         case .now: wait = .zero
         case .after(let time): wait = time
         }

@@ -322,6 +322,19 @@ struct KeepaliveLearnerTests {
         #expect(restored.interval(on: home) == nil)
     }
 
+    @Test("A restored table still doubts what failed once: a probe, or a day, finds out")
+    mutating func restoredDoubt() throws {
+        _ = connect()
+        _ = die(idle: .minutes(4), interval: .minutes(4))
+        now = now.advanced(by: .seconds(10))
+        learner = try #require(KeepaliveLearner(learner.snapshot(at: now), elapsed: .days(1) - .seconds(600), at: now))
+        #expect(learner.interval(on: home) == .seconds(100))
+        #expect(goodPeriods(5, idle: .seconds(100)) == .minutes(4))
+        _ = learner.probeEnded(on: home, .void, at: now)
+        _ = goodPeriods(1, idle: .seconds(100))
+        #expect(learner.interval(on: home) == .minutes(4), "a day is over")
+    }
+
     @Test("A snapshot of another version is refused")
     func otherVersion() {
         #expect(KeepaliveLearner(.init(version: 2, entries: []), at: now) == nil)
@@ -334,14 +347,15 @@ struct KeepaliveLearnerTests {
             entry(kind: "satellite"), entry(age: 7 * 86400),
             entry(network: "aa", interval: .max, limit: .max, hold: .max, failedRetries: .max, age: .min),
             entry(network: "bb", interval: .min, limit: .min, hold: .min, failedRetries: .min),
-            entry(network: "cc", interval: 500, limit: 100),
+            entry(network: "cc", interval: 500, limit: 100, doubted: .max, doubtedAge: .min),
+            entry(network: "dd", doubted: .min, doubtedAge: .max),
         ]
         var learner = try #require(KeepaliveLearner(.init(entries: entries), at: now))
-        #expect(learner.count == 3)
+        #expect(learner.count == 4)
         #expect(learner.interval(on: NetworkKey([0xAA])) == .minutes(28))
         #expect(learner.interval(on: NetworkKey([0xBB])) == .seconds(45))
         #expect(learner.status(of: NetworkKey([0xCC])) == .searching)
-        for network in [0xAA, 0xBB, 0xCC].map({ NetworkKey([$0]) }) {
+        for network in [0xAA, 0xBB, 0xCC, 0xDD].map({ NetworkKey([$0]) }) {
             for minute in 1..<500 {
                 let time = now.advanced(by: .minutes(30 * minute))
                 _ = learner.provenAlive(on: network, afterIdle: .minutes(30), at: time)
@@ -353,10 +367,10 @@ struct KeepaliveLearnerTests {
 
     private func entry(
         network: String = "01", kind: String = "cellular", interval: Int64 = 240, limit: Int64? = nil,
-        hold: Int64 = 0, failedRetries: Int = 0, age: Int64 = 0
+        hold: Int64 = 0, failedRetries: Int = 0, age: Int64 = 0, doubted: Int64? = nil, doubtedAge: Int64? = nil
     ) -> KeepaliveSnapshot.Entry {
         KeepaliveSnapshot.Entry(
             network: network, kind: kind, interval: interval, limit: limit, hold: hold,
-            failedRetries: failedRetries, age: age)
+            failedRetries: failedRetries, age: age, doubted: doubted, doubtedAge: doubtedAge)
     }
 }
