@@ -18,6 +18,9 @@ package final class LinkServer {
     private var links: [LinkID: LinkConnection] = [:]
     private var places: ConnectionPlaces<LinkConnection>
     private var lastID: UInt64 = 0
+    /// Links to which something was sent not long ago.
+    private var sent: [LinkID] = []
+    private var sentTimer: Timer?
     /// Gets the events of the connections, from the loop.
     package var onEvent: (LinkGatewayEvent) -> Void = { _ in }
     /// When a connection's next deadline is; nil if it has none.
@@ -60,7 +63,14 @@ package final class LinkServer {
     }
 
     /// Sends a packet.
-    package func send(_ packet: MQTTPacket, to id: LinkID) { links[id]?.stream.send(packet) }
+    package func send(_ packet: MQTTPacket, to id: LinkID) {
+        guard let link = links[id] else { return }
+        link.stream.send(packet)
+        if !link.hasSent { sent.append(id) }
+        link.hasSent = true
+        link.sentAt = runLoop.now
+        expectAcknowledgements()
+    }
 
     /// Closes a connection when everything was sent.
     package func close(_ id: LinkID) { links[id]?.closeWhenSent() }
@@ -75,13 +85,27 @@ package final class LinkServer {
     /// Whether there is a place for one more link of a device.
     package func hasRoom(for device: String) -> Bool { places.hasRoom(for: device) }
 
-    /// Whether an acknowledgement is awaited: a dead connection is found soon then, and only then.
-    package func awaits(_ id: LinkID, _ awaits: Bool) {
-        links[id]?.stream.set(
-            Int32(IPPROTO_TCP), Int32(TCP_USER_TIMEOUT), awaits ? Self.deadAfterMilliseconds : 0)
-    }
+    /// Whether an acknowledgement of the device is awaited, however long it takes.
+    package func awaits(_ id: LinkID, _ awaits: Bool) { links[id]?.isAwaiting = awaits }
 
-    private static let deadAfterMilliseconds: Int32 = 10_000
+    /// Of other packets nobody says when they have arrived. The kernel has had its answer after this time, or has given the
+    /// connection up.
+    private func expectAcknowledgements() {
+        guard sentTimer == nil, !sent.isEmpty else { return }
+        sentTimer = runLoop.schedule(
+            at: runLoop.now.advanced(by: LinkConnection.deadAfter), tolerance: LinkConnection.deadAfter / 5
+        ) { [weak self] in
+            guard let self else { return }
+            sentTimer = nil
+            let before = runLoop.now.advanced(by: .zero - LinkConnection.deadAfter)
+            sent = sent.filter { id in
+                guard let link = links[id] else { return false }
+                link.hasSent = link.sentAt > before
+                return link.hasSent
+            }
+            expectAcknowledgements()
+        }
+    }
 
     /// Sets after how long a silence the kernel sends a keep-alive.
     package func keepAlive(_ id: LinkID, _ silence: Duration) {
@@ -106,6 +130,8 @@ package final class LinkServer {
 
     /// Closes everything at once.
     package func closeNow() {
+        if let sentTimer { runLoop.cancel(sentTimer) }
+        sentTimer = nil
         for link in links.values { link.stream.close() }
         links = [:]
     }
@@ -143,6 +169,12 @@ final class LinkConnection: PacketStreamOwner, PlacedConnection {
     var account: String? { didSet { proof = LinkProof.none } }
     /// Nil before CONNECT.
     private var proof: LinkProof?
+    /// An acknowledgement of the device is awaited.
+    var isAwaiting = false { didSet { findDeathSoon() } }
+    /// Something was sent not long ago: see ``sentAt``.
+    var hasSent = false { didSet { findDeathSoon() } }
+    var sentAt: BootClock.Instant
+    private var findsDeathSoon = false
     let stream: PacketStream
     var waitsForUs: Bool { stream.hasUnreadInput }
     private let runLoop: RunLoop
@@ -162,6 +194,7 @@ final class LinkConnection: PacketStreamOwner, PlacedConnection {
         address = accepted.address
         network = accepted.network
         acceptedAt = runLoop.now
+        sentAt = acceptedAt
         stream = PacketStream(
             runLoop: runLoop, tls: accepted.tls, descriptor: accepted.descriptor,
             maximumPacketBytes: LinkLimits.unprovenPacketBytes)
@@ -187,6 +220,18 @@ final class LinkConnection: PacketStreamOwner, PlacedConnection {
     }
 
     func failed(_ error: MQTTError) { server.onEvent(.failed(id, error.reason, error.text)) }
+
+    /// How long sent bytes may lack the acknowledgement of the peer's kernel, before the connection is dead.
+    static let deadAfter = Duration.seconds(10)
+
+    /// Keep-alives don't find a dead connection while sent bytes are unacknowledged: the kernel repeats these, for a quarter
+    /// of an hour. On a connection without such bytes the limit would end it by a single lost keep-alive (tried).
+    private func findDeathSoon() {
+        guard findsDeathSoon != (isAwaiting || hasSent) else { return }
+        findsDeathSoon.toggle()
+        stream.set(
+            Int32(IPPROTO_TCP), Int32(TCP_USER_TIMEOUT), findsDeathSoon ? Int32(Self.deadAfter.milliseconds) : 0)
+    }
 
     /// The kernel has given the peer up (tcp(7), TCP_USER_TIMEOUT and keep-alives).
     private(set) var isDead = false

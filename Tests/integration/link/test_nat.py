@@ -1,5 +1,6 @@
 """Links through a router with NAT: what it forgets, what the kernel keeps alive, and networks that change."""
 
+import functools
 import re
 import socket
 import time
@@ -8,13 +9,14 @@ from collections.abc import Callable
 import pytest
 from support import nat as nats
 from support import processes, sockets
+from support.links import devices
 from support.nat import DOOR, GIVE_UP, Nat, Pair
 from support.waiting import until
 
 # How long a process that sleeps is watched; seconds.
 IDLE = 5
 # Of a link that nobody uses, tcp(7).
-OPTIONS = {"TCP_KEEPIDLE": 240, "TCP_KEEPINTVL": 20, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 0}
+OPTIONS = {"TCP_KEEPIDLE": 240, "TCP_KEEPINTVL": 20, "TCP_KEEPCNT": 3}
 FAILED = "the gateway cannot be reached"
 
 
@@ -41,6 +43,9 @@ def test_the_kernels_keep_alives_hold_the_link_and_wake_nobody(linked: Pair) -> 
         # Nobody waits for minutes here: only the times are others.
         for name in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL):
             link.setsockopt(socket.IPPROTO_TCP, name, keep_alive)
+        # With it one lost keep-alive would end the link; it is for what was sent just now.
+        timeout = functools.partial(link.getsockopt, socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+        until(lambda: timeout() == 0, GIVE_UP, linked.logs)
     peer = linked.peer
     before = processes.settled_switches(linked.device.pid)
     sent = linked.nat.traffic()["from_gateway"][0]
@@ -200,6 +205,21 @@ def test_acknowledgements_into_silence(linked: Pair) -> None:
     linked.wait(call)
     linked.wait_until_offline()
     assert linked.waiting == 1
+    linked.nat.restore()
+    change_the_path(linked)
+    linked.ring()
+    linked.check_once()
+
+
+def test_an_answer_into_silence(linked: Pair) -> None:
+    """The gateway finds a dead link also by what is no push. Its keep-alives pause while something is unacknowledged."""
+    linked.ring()
+    linked.nat.cut('iifname "wan0"')
+    add_an_app(linked)
+    until(lambda: len(devices(linked.gateway)[0]["apps"]) == 2, GIVE_UP, linked.logs)
+    # Before the device misses the answer, and ends its link.
+    linked.nat.cut()
+    linked.wait_until_offline()
     linked.nat.restore()
     change_the_path(linked)
     linked.ring()
