@@ -29,19 +29,44 @@ package struct ReceiptBook: Sendable {
         }
     }
 
+    /// What one device has.
     private struct Page: Sendable {
         var entries: [ReceiptKey: (entry: Entry, notedAt: BootInstant)] = [:]
+        var size = Size()
+    }
+
+    /// How much there is.
+    package struct Size: Hashable, Sendable {
+        package var count = 0
+        /// About, in memory.
+        package var bytes = 0
+
+        static func + (left: Size, right: Size) -> Size {
+            Size(count: left.count + right.count, bytes: left.bytes + right.bytes)
+        }
+
+        static func - (left: Size, right: Size) -> Size {
+            Size(count: left.count - right.count, bytes: left.bytes - right.bytes)
+        }
+
+        static func / (size: Size, parts: Int) -> Size { Size(count: size.count / parts, bytes: size.bytes / parts) }
+
+        func exceeds(_ maximum: Size) -> Bool { count > maximum.count || bytes > maximum.bytes }
+
+        /// A tenth is made free at a time, so that not each push sorts all.
+        var nineTenths: Size { Size(count: count / 10 * 9, bytes: bytes / 10 * 9) }
     }
 
     /// How long an entry is kept.
     package static let retention: Duration = .seconds(24 * 3600)
-    /// Entries of one device at most; then those of its oldest pushes are forgotten.
-    package static let maximumOfDevice = 500
-    /// Entries of all devices at most; then devices that have more than their part lose some.
-    package static let maximum = 200_000
+    /// What one device may have; then its oldest pushes are forgotten.
+    package static let maximumOfDevice = Size(count: 500, bytes: 512 << 10)
+    /// What all devices may have; then those that have more than their part lose some. A receipt of a call takes about 800
+    /// bytes.
+    package static let maximum = Size(count: 200_000, bytes: 200 << 20)
 
-    /// Entries of all devices.
-    package private(set) var count = 0
+    /// What all devices have.
+    package private(set) var size = Size()
     private var pages: [DeviceID: Page] = [:]
 
     package init() {}
@@ -87,29 +112,41 @@ package struct ReceiptBook: Sendable {
         _ entry: Entry, _ key: ReceiptKey, _ device: DeviceID, _ now: BootInstant
     ) -> Bool {
         let former = pages[device, default: Page()].entries.updateValue((entry, now), forKey: key)
-        if former == nil { count += 1 }
+        let growth = Self.size(of: entry) - (former.map { Self.size(of: $0.entry) } ?? Size())
+        pages[device, default: Page()].size = pages[device, default: Page()].size + growth
+        size = size + growth
         let isNew = former.map { !entry.says($0.entry) } ?? true
-        // A tenth at a time, so that not each push sorts them.
-        if pages[device]?.entries.count ?? 0 > Self.maximumOfDevice {
-            trim(device, to: Self.maximumOfDevice / 10 * 9, now)
+        if pages[device]?.size.exceeds(Self.maximumOfDevice) ?? false {
+            trim(device, to: Self.maximumOfDevice.nineTenths, now)
         }
-        guard count > Self.maximum else { return isNew }
-        let part = max(1, Self.maximum / 10 * 9 / pages.count)
+        guard size.exceeds(Self.maximum) else { return isNew }
+        let part = Self.maximum.nineTenths / pages.count
         for device in pages.keys { trim(device, to: part, now) }
         return isNew
     }
 
     /// Forgets what is too old, and then those of the oldest pushes: a device tells its newest first.
-    private mutating func trim(_ device: DeviceID, to maximum: Int, _ now: BootInstant) {
-        guard var page = pages.removeValue(forKey: device) else { return }
-        let before = page.entries.count
-        page.entries = page.entries.filter { !Self.isOld($0.value.notedAt, now) }
-        if page.entries.count > maximum {
-            let oldest = page.entries.sorted { $0.value.entry.at < $1.value.entry.at }
-            for old in oldest.prefix(oldest.count - maximum) { page.entries[old.key] = nil }
+    private mutating func trim(_ device: DeviceID, to maximum: Size, _ now: BootInstant) {
+        guard let former = pages[device],
+            former.size.exceeds(maximum) || former.entries.values.contains(where: { Self.isOld($0.notedAt, now) })
+        else { return }
+        var page = Page()
+        let newestFirst = former.entries.filter { !Self.isOld($0.value.notedAt, now) }
+            .sorted { $0.value.entry.at > $1.value.entry.at }
+        for (key, kept) in newestFirst {
+            let larger = page.size + Self.size(of: kept.entry)
+            if larger.exceeds(maximum) { break }
+            page.size = larger
+            page.entries[key] = kept
         }
-        count -= before - page.entries.count
-        if !page.entries.isEmpty { pages[device] = page }
+        size = size - former.size + page.size
+        pages[device] = page.entries.isEmpty ? nil : page
+    }
+
+    /// With its key and its place in the table.
+    private static func size(of entry: Entry) -> Size {
+        guard case .receipt(let receipt) = entry else { return Size(count: 1, bytes: 300) }
+        return Size(count: 1, bytes: 400 + receipt.textBytes)
     }
 
     private static func isOld(_ time: BootInstant, _ now: BootInstant) -> Bool {

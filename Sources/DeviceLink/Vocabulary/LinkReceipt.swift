@@ -48,6 +48,12 @@ package struct LinkReceipt: Hashable, Sendable, Codable {
     private static let maximumTextBytes = 64
     private static let maximumStages = 16
 
+    /// What its texts take in memory, about.
+    var textBytes: Int {
+        [id, sender, state, reason ?? ""].reduce(0) { $0 + $1.utf8.count }
+            + stages.reduce(0) { $0 + 56 + $1.stage.utf8.count }
+    }
+
     /// Whether its texts have the lengths that a device's may have.
     var isWellFormed: Bool {
         [id, sender, state, reason ?? ""].allSatisfy { $0.utf8.count <= Self.maximumTextBytes }

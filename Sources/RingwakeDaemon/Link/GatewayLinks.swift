@@ -160,7 +160,7 @@ final class GatewayLinks {
     func receipts(id: String) -> [ReceiptBook.Entry] { receipts.entries(id: id, at: now) }
 
     /// Pushes of which the gateway knows what became.
-    var receiptCount: Int { receipts.count }
+    var receiptCount: Int { receipts.size.count }
 
     // MARK: - Requests
 

@@ -8,10 +8,12 @@ struct ReceiptBookTests {
     let key = ReceiptKey(slot: LinkSlot(rawValue: 1), sender: "TEAM", id: "AB-1")
     let start = BootInstant(nanoseconds: 0)
 
-    private func receipt(_ state: String, id: String = "AB-1", at: Int64 = 5) -> LinkReceipt {
+    private func receipt(
+        _ state: String, id: String = "AB-1", at: Int64 = 5, stages: [LinkReceipt.Stage] = []
+    ) -> LinkReceipt {
         LinkReceipt(
             slot: LinkSlot(rawValue: 1), id: id, sender: "TEAM", state: state, reason: nil, attempt: 1, at: at,
-            stages: [])
+            stages: stages)
     }
 
     @Test("What the device says counts more than what the gateway knows, also if that comes later")
@@ -63,17 +65,37 @@ struct ReceiptBookTests {
     @Test("A device has a bounded number of receipts, and those of the newest pushes stay", arguments: [true, false])
     func bound(isNewestFirst: Bool) {
         var book = ReceiptBook()
-        let numbers = Array(0..<(3 * ReceiptBook.maximumOfDevice))
+        let numbers = Array(0..<(3 * ReceiptBook.maximumOfDevice.count))
         for (index, number) in (isNewestFirst ? numbers.reversed() : numbers).enumerated() {
             book.take(
                 [receipt("woken", id: "\(number)", at: Int64(number))], of: device,
                 at: start.advanced(by: .seconds(Int64(index))))
         }
-        let now = start.advanced(by: .seconds(Int64(3 * ReceiptBook.maximumOfDevice)))
-        let kept = (0..<(3 * ReceiptBook.maximumOfDevice)).filter { !book.entries(id: "\($0)", at: now).isEmpty }
-        #expect(kept.count <= ReceiptBook.maximumOfDevice && kept.count > ReceiptBook.maximumOfDevice / 2)
-        #expect(kept.last == 3 * ReceiptBook.maximumOfDevice - 1)
-        #expect(book.count == kept.count)
+        let now = start.advanced(by: .seconds(Int64(3 * ReceiptBook.maximumOfDevice.count)))
+        let kept = (0..<(3 * ReceiptBook.maximumOfDevice.count)).filter { !book.entries(id: "\($0)", at: now).isEmpty }
+        #expect(kept.count <= ReceiptBook.maximumOfDevice.count && kept.count > ReceiptBook.maximumOfDevice.count / 2)
+        #expect(kept.last == 3 * ReceiptBook.maximumOfDevice.count - 1)
+        #expect(book.size.count == kept.count)
+    }
+
+    @Test("Long receipts count by their size, and one that gets longer too")
+    func boundInBytes() {
+        var book = ReceiptBook()
+        let long = (0..<16).map { LinkReceipt.Stage(stage: String(repeating: "s", count: 48 + $0), atUs: 1) }
+        for number in 0..<2 * ReceiptBook.maximumOfDevice.count {
+            book.take([receipt("woken", id: "\(number)", at: Int64(number))], of: device, at: start)
+            book.take([receipt("ended", id: "\(number)", at: Int64(number), stages: long)], of: device, at: start)
+        }
+        let whole = 16 * 64
+        #expect(book.size.bytes <= ReceiptBook.maximumOfDevice.bytes)
+        #expect(book.size.count < ReceiptBook.maximumOfDevice.count && book.size.count * whole < book.size.bytes)
+        #expect(!book.entries(id: "\(2 * ReceiptBook.maximumOfDevice.count - 1)", at: start).isEmpty)
+        // All of them old: nothing is left over.
+        let later = start.advanced(by: ReceiptBook.retention)
+        for number in 0..<ReceiptBook.maximumOfDevice.count {
+            book.take([receipt("ended", id: "n\(number)", at: Int64(number), stages: long)], of: device, at: later)
+        }
+        #expect(book.size.bytes <= ReceiptBook.maximumOfDevice.bytes && book.entries(id: "1", at: start).isEmpty)
     }
 
     @Test("All devices have a bounded number together, and those with few lose none")
@@ -81,13 +103,13 @@ struct ReceiptBookTests {
         var book = ReceiptBook()
         book.take([receipt("woken")], of: .test(0), at: start)
         let letters = Array("abcdefghijklmnopqrstuvwxyz")
-        for number in 0..<(ReceiptBook.maximum / ReceiptBook.maximumOfDevice + 100) {
+        for number in 0..<(ReceiptBook.maximum.count / ReceiptBook.maximumOfDevice.count + 100) {
             let name = "\(letters[number % 26])\(letters[number / 26])" + String(repeating: "b", count: 49) + "a"
             let device = try #require(DeviceID(name))
-            let receipts = (0..<(ReceiptBook.maximumOfDevice * 9 / 10)).map { receipt("woken", id: "\($0)") }
+            let receipts = (0..<(ReceiptBook.maximumOfDevice.count * 9 / 10)).map { receipt("woken", id: "\($0)") }
             book.take(receipts, of: device, at: start)
         }
-        #expect(book.count <= ReceiptBook.maximum && book.count > ReceiptBook.maximum / 2)
+        #expect(book.size.count <= ReceiptBook.maximum.count && book.size.count > ReceiptBook.maximum.count / 2)
         #expect(book.entry(key, of: .test(0), at: start) != nil)
     }
 }
