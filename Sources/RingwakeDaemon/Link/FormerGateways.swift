@@ -5,7 +5,15 @@ internal import RunLoop
 
 /// The gateways that have tokens of this device and are not its own any more. Each is left once.
 final class FormerGateways {
-    private var gateways: [FormerGateway] = []
+    /// What is to be left; without a gateway while this pauses.
+    private struct Farewell {
+        /// Names the former gateway.
+        let paired: PairedGateway
+        let keys: DeviceKeys
+        var gateway: FormerGateway?
+    }
+
+    private var farewells: [Farewell] = []
     private let greeting: () -> DeviceSession.Greeting
     private let push: (LinkPush, Duration, @escaping (DeviceSession.Settlement) -> Void) -> Void
     private let onLeft: () -> Void
@@ -35,7 +43,10 @@ final class FormerGateways {
     }
 
     /// Leaves the former gateway that `paired` names, if it names one.
-    func leave(_ paired: PairedGateway, keys: DeviceKeys) {
+    func leave(_ paired: PairedGateway, keys: DeviceKeys) { begin(Farewell(paired: paired, keys: keys)) }
+
+    private func begin(_ farewell: Farewell) {
+        let (paired, keys) = (farewell.paired, farewell.keys)
         do throws(RingwakeError) {
             let gateway = try FormerGateway(
                 of: paired, keys: keys, earliestTime: earliestTime(), runLoop: runLoop, network: network,
@@ -43,18 +54,33 @@ final class FormerGateways {
                 greeting: greeting, push: push)
             guard let gateway else { return }
             gateway.onDone = { [weak self, unowned gateway] in
-                self?.gateways.removeAll { $0 === gateway }
+                self?.farewells.removeAll { $0.gateway === gateway }
                 self?.onLeft()
             }
-            gateways.append(gateway)
+            farewells.append(Farewell(paired: paired, keys: keys, gateway: gateway))
         } catch {
             logger.error("the former gateway cannot be left", metadata: ["why": "\(error.message)"])
         }
     }
 
     /// Leaves none of them now.
-    func stop() {
-        for gateway in gateways { gateway.close() }
-        gateways = []
+    func pause() {
+        for index in farewells.indices {
+            farewells[index].gateway?.close()
+            farewells[index].gateway = nil
+        }
+    }
+
+    /// Goes on after ``pause()``.
+    ///
+    /// - Parameter own: the gateway that the device has now, which is not left.
+    func resume(own: ServerReference?) {
+        let paused = farewells
+        farewells = []
+        for farewell in paused {
+            guard let former = farewell.paired.former, ServerReference(host: former.host, port: former.port) != own
+            else { continue }
+            begin(farewell)
+        }
     }
 }

@@ -295,7 +295,7 @@ final class OutboundLink {
     /// Leaves the gateway in order, for the end of the daemon.
     func close() {
         path.close()
-        former.stop()
+        former.pause()
         client?.stop()
         client = nil
     }
@@ -341,14 +341,16 @@ final class OutboundLink {
         }
         let keys = try DeviceKeys(directory: directory) { DeviceKey.id(of: $0) }
         // It would be a second connection with this key, if the gateway is the same one.
-        former.stop()
+        former.pause()
         let pairing = try PairingAttempt(
             gateway: gateway, code: code, name: settings.name, keys: keys, earliestTime: isClockUsable(),
             runLoop: runLoop, network: network
         ) { [weak self] result in
             guard let self else { return }
             self.pairing = nil
-            completion(result.flatMap { finish(gateway) })
+            let result = result.flatMap { finish(gateway) }
+            former.resume(own: paired?.reference)
+            completion(result)
         }
         self.pairing = pairing
         pairing.start()

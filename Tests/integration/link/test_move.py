@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support import mqtt, sites
 from support.daemon import Daemon
-from support.links import Device, devices, make_device, make_gateway, pair, send
+from support.links import Device, devices, invitation, make_device, make_gateway, pair, send
 from support.mqtt import DeviceKey
 from support.waiting import until
 
@@ -161,6 +161,27 @@ def test_a_device_that_is_unpaired_while_it_visits_leaves_both(two) -> None:
         until(lambda: state(gateway) != "online" and state(gateway) != "offline", 30, lambda: f"{devices(gateway)}")
         gone = send(gateway, token, str(uuid.uuid4()))
         assert (gone.status, gone.reason) == (410, "Unregistered"), gateway.log
+
+
+@pytest.mark.parametrize("succeeds", [False, True])
+def test_a_pairing_meanwhile_ends_no_farewell(two, succeeds: bool) -> None:
+    first, second, device = two
+    token = device.device_token()
+    move(first, "--all", "--to", address(second), "--temporary")
+    until(lambda: device.link.get("visiting") == address(second), 30, lambda: f"{device.link}\n{device.log}")
+    device.wait_until_linked()
+    first.kill()
+    assert device.ringwake("link", "unpair").returncode == 0
+    if succeeds:
+        pair(second, device)
+    else:
+        link = invitation(second)["link"]
+        code = link.split("code=")[1].split("&")[0]
+        assert device.ringwake("link", "pair", link.replace(code, code[::-1])).returncode != 0
+    first.start()
+    until(lambda: state(first) not in ("online", "offline"), 60, lambda: f"{devices(first)}\n{device.log}")
+    gone = send(first, token, str(uuid.uuid4()))
+    assert (gone.status, gone.reason) == (410, "Unregistered"), first.log
 
 
 def test_a_device_stays_if_the_other_gateway_does_not_know_it(two, make_daemon) -> None:
