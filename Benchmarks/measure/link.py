@@ -32,7 +32,7 @@ BURST_OF_DEVICE = {"ringwake": 20, "broker": 500}
 MANY = 1 << 20
 PAUSE = 0.005
 SETTLE = 1.0
-DEADLINES = 20
+DEADLINES = 30
 COMMAND = "Benchmarks/run link"
 ON_CHANGES = "autosave_on_changes true\nautosave_interval 1\n"
 

@@ -125,12 +125,17 @@ final class PacketStream {
     }
 
     /// How long ago the peer's kernel acknowledged something; nil if the socket is gone.
-    var silence: Duration? {
+    var silence: Duration? { information.map { .milliseconds(Int64($0.tcpi_last_ack_recv)) } }
+
+    /// Whether the peer's kernel has not acknowledged all that was sent.
+    var hasUnacknowledgedOutput: Bool { (information?.tcpi_unacked ?? 0) > 0 }
+
+    private var information: tcp_info? {
         guard !isClosed else { return nil }
         var info = tcp_info()
         var length = socklen_t(MemoryLayout<tcp_info>.size)
         guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &length) == 0 else { return nil }
-        return .milliseconds(Int64(info.tcpi_last_ack_recv))
+        return info
     }
 
     /// Whether bytes of the peer wait for a turn of ours.

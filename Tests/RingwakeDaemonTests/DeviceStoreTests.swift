@@ -63,6 +63,7 @@ final class DeviceStoreTests {
                 try record(count - 1, revision: UInt64(number)), of: changing,
                 .registrations(link, packetID: number, changing))
         }
+        for _ in 0..<100 { store.store(try record(count - 1, revision: 200), of: changing, .administrative(changing)) }
         var storedWhenDurable: Int?
         store.whenDurable { result in
             #expect((try? result.get()) != nil)
@@ -75,7 +76,7 @@ final class DeviceStoreTests {
         let answered = stored.compactMap { change, _ in
             if case .registrations(_, let packetID, _) = change { packetID } else { nil }
         }
-        #expect(answered == Array(137...200), "the newest, in their order")
+        #expect(answered == Array(137...200), "the newest, in their order; orders push out none of them")
         #expect(stored.count == count - 1 + answered.count)
         journal.close()
         journal = try DeviceStoreTests.open(directory, loop, logger)

@@ -208,9 +208,10 @@ import Testing
         #expect(keepAlive.interval(of: LinkID(rawValue: 2)) == .seconds(590))
         let timing = keepAlive.timing(of: neighbour, at: after(time))
         #expect(timing.failed == 611)
-        #expect(timing.probeAfter == nil, "near enough; and what the network has not would say nothing about it")
+        // Near enough. A week later it tries once what failed; a probe of the network it never makes meanwhile.
+        #expect(timing.probeAfter.map { $0 > 6 * 24 * 3600 && $0 < 7 * 24 * 3600 } == true)
         #expect(keepAlive.interval(of: LinkID(rawValue: 1)) == .minutes(15))
-        // A week later it tries once what failed.
+        keepAlive.received(LinkID(rawValue: 2), at: after(time + 3 * 24 * 60))
         #expect(probe(1, neighbour, at: after(time + 7 * 24 * 60)) == .seconds(611))
     }
 
@@ -230,6 +231,31 @@ import Testing
         keepAlive.probeJudged(LinkID(rawValue: 6), deviceAnswers: true, at: after(36))
         #expect(keepAlive.interval(of: LinkID(rawValue: 2)) == .minutes(4), "nobody else pays for it")
         #expect(probe(7, at: after(40)) == .seconds(170))
+    }
+
+    @Test("Two seconds less than the network are no difference")
+    mutating func nearly() {
+        link(1, at: start)
+        link(2, neighbour, at: start)
+        // A push finds one link dead, after a silence of 236 s, and a keep-alive the other.
+        keepAlive.sent(LinkID(rawValue: 1), at: start.advanced(by: .seconds(236)))
+        keepAlive.ended(LinkID(rawValue: 1), isDead: true, at: start.advanced(by: .seconds(247)))
+        keepAlive.ended(LinkID(rawValue: 2), isDead: true, at: after(5))
+        #expect(link(4, neighbour, at: after(6)) == .seconds(100))
+        keepAlive.ended(LinkID(rawValue: 4), isDead: false, at: after(7))
+        #expect(link(3, at: after(8)) == .seconds(98))
+        #expect(keepAlive.timing(of: device, at: after(8)).probeAfter != nil)
+        #expect(probe(5, at: after(60)) == .minutes(4), "what its neighbour's network doubts")
+    }
+
+    @Test("What a device on a lasting link has shown is kept")
+    mutating func lasting() {
+        link(1, at: start)
+        #expect(probe(5, at: after(21)) == .minutes(5))
+        keepAlive.probeSurvived(LinkID(rawValue: 5), at: after(27))
+        for day in Int64(1)...8 { keepAlive.received(LinkID(rawValue: 1), at: after(day * 1440)) }
+        #expect(keepAlive.devices.lines(at: after(8 * 1440)).count == 1)
+        #expect(link(2, at: after(8 * 1440)) == .minutes(5))
     }
 
     @Test("A device that catches up and ends its probe each time is asked for ever more seldom")

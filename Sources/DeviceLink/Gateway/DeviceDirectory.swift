@@ -65,6 +65,7 @@ package struct DeviceDirectory: Sendable {
         record.revokedAt = nil
         record.isBarred = nil
         record.movesTo = nil
+        record.server = nil
         put(record)
     }
 

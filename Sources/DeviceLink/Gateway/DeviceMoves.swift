@@ -54,8 +54,8 @@ struct DeviceMoves: Sendable {
     /// Why a device that connects has to go to another gateway; nil if it may stay.
     mutating func refusal(of hello: LinkHello, _ record: DeviceRecord?, at now: BootInstant) -> LinkHello.Refusal? {
         guard let record, hello.purpose == .link else { return nil }
-        if hello.hasMoved, record.revokedAt == nil, let used = record.server, let said = hello.server, used != said {
-            // It would lose the tokens that it uses.
+        if hello.hasMoved, record.revokedAt == nil, let said = hello.server, record.server != said {
+            // It would lose the tokens that it uses, or is about to use after it was paired.
             return .init(.notAuthorized, "the device uses this gateway, at another address")
         }
         guard let target = record.movesTo, hello.server != target else { return nil }

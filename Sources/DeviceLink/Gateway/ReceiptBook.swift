@@ -120,6 +120,7 @@ package struct ReceiptBook: Sendable {
             trim(device, to: Self.maximumOfDevice.nineTenths, now)
         }
         guard size.exceeds(Self.maximum) else { return isNew }
+        // Each device keeps its newest receipt, whatever its size.
         let part = Self.maximum.nineTenths / pages.count
         for device in pages.keys { trim(device, to: part, now) }
         return isNew
@@ -135,7 +136,7 @@ package struct ReceiptBook: Sendable {
             .sorted { $0.value.entry.at > $1.value.entry.at }
         for (key, kept) in newestFirst {
             let larger = page.size + Self.size(of: kept.entry)
-            if larger.exceeds(maximum) { break }
+            if larger.exceeds(maximum), !page.entries.isEmpty { break }
             page.size = larger
             page.entries[key] = kept
         }

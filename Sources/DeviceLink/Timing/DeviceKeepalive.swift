@@ -13,8 +13,14 @@ package struct DeviceKeepalive: Hashable, Sendable {
     struct Failure: Hashable, Sendable {
         let idle: Duration
         let foundAt: BootInstant
-        /// A probe failed, or a second link. One dead link may be an accident.
-        let isCertain: Bool
+        let cause: Cause
+    }
+
+    enum Cause: String, Hashable, Sendable {
+        /// One dead link, which may be an accident.
+        case link
+        case links
+        case probe
     }
 
     init(trusted: Duration, failure: Failure? = nil) {
@@ -23,15 +29,15 @@ package struct DeviceKeepalive: Hashable, Sendable {
     }
 
     /// The idle time that is known to fail; nil if none is.
-    package var limit: Duration? { failure.flatMap { $0.isCertain ? $0.idle : nil } }
+    package var limit: Duration? { failure.flatMap { $0.cause == .link ? nil : $0.idle } }
 
     /// The device has linked. A failure that nothing confirmed in a day was an accident: a device without probes has no
     /// other way back.
     mutating func linked(at now: BootInstant) {
-        guard let first = failure, !first.isCertain, first.foundAt.advanced(by: KeepaliveRules.firstHold) <= now else {
+        guard let failure, failure.cause == .link, failure.foundAt.advanced(by: KeepaliveRules.firstHold) <= now else {
             return
         }
-        survived(first.idle)
+        survived(failure.idle)
     }
 
     /// A probe was idle for this long and lives.
@@ -40,29 +46,40 @@ package struct DeviceKeepalive: Hashable, Sendable {
         if let failure, failure.idle <= idle { self.failure = nil }
     }
 
-    /// A probe died after this idle time.
-    mutating func probeDied(_ idle: Duration, at now: BootInstant) {
-        failure = Failure(idle: idle, foundAt: now, isCertain: true)
+    /// A probe died after this idle time, while the link lived with a shorter interval.
+    mutating func probeDied(_ idle: Duration, linkInterval: Duration, at now: BootInstant) {
+        trusted = min(trusted, linkInterval)
+        failure = Failure(idle: idle, foundAt: now, cause: .probe)
     }
 
     /// A link died after this idle time.
     mutating func linkDied(_ idle: Duration, shortest: Duration, at now: BootInstant) {
         guard idle + KeepaliveRules.tolerance >= shortest, idle <= trusted + KeepaliveRules.tolerance else { return }
         trusted = min(trusted, max(idle / 2 - KeepaliveRules.margin, shortest))
-        let confirmed = failure.flatMap { $0.isCertain ? nil : max($0.idle, idle) }
-        failure = Failure(idle: confirmed ?? idle, foundAt: now, isCertain: confirmed != nil)
+        // A known limit stays: probes find the way up to it.
+        guard let first = failure else {
+            failure = Failure(idle: idle, foundAt: now, cause: .link)
+            return
+        }
+        if first.cause == .link { failure = Failure(idle: max(first.idle, idle), foundAt: now, cause: .links) }
     }
 
-    /// What a probe of the device tries, so that it may use the interval of its network; nil if that is not worth it.
+    /// What a probe of the device tries so that it may use the interval of its network, and when; never, if it has that
+    /// interval, or nearly.
     ///
     /// - Parameter shared: the interval of the network.
-    package func goal(_ shared: Duration, at now: BootInstant) -> Duration? {
-        var next = shared
-        if let failure, failure.idle <= shared {
-            let isRetry = !failure.isCertain || failure.foundAt.advanced(by: KeepaliveRules.longestHold) <= now
+    package func catchUp(with shared: Duration, at now: BootInstant) -> KeepaliveLearner.NextProbe {
+        guard shared - trusted >= KeepaliveRules.smallestGain else { return .never }
+        guard let failure, failure.idle <= shared else { return .now(shared) }
+        if failure.cause != .link {
             let half = Duration.seconds(((trusted + failure.idle) / 2).components.seconds)
-            next = isRetry ? failure.idle : min(half, failure.idle - KeepaliveRules.margin)
+            let next = min(half, failure.idle - KeepaliveRules.margin)
+            if next - trusted >= KeepaliveRules.smallestGain { return .now(next) }
+            let hold = failure.cause == .probe ? KeepaliveRules.longestHold : KeepaliveRules.firstHold
+            let end = failure.foundAt.advanced(by: hold)
+            guard end <= now else { return .after(now.duration(to: end)) }
         }
-        return next - trusted >= KeepaliveRules.smallestGain ? next : nil
+        let isWorthwhile = failure.idle - trusted >= KeepaliveRules.smallestGain
+        return .now(isWorthwhile ? failure.idle : min(shared, trusted + KeepaliveRules.growth))
     }
 }

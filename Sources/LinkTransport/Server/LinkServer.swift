@@ -88,8 +88,7 @@ package final class LinkServer {
     /// Whether an acknowledgement of the device is awaited, however long it takes.
     package func awaits(_ id: LinkID, _ awaits: Bool) { links[id]?.isAwaiting = awaits }
 
-    /// Of other packets nobody says when they have arrived. The kernel has had its answer after this time, or has given the
-    /// connection up.
+    /// Of other packets nobody says when they have arrived, so the kernel is asked, once in a while.
     private func expectAcknowledgements() {
         guard sentTimer == nil, !sent.isEmpty else { return }
         sentTimer = runLoop.schedule(
@@ -100,7 +99,7 @@ package final class LinkServer {
             let before = runLoop.now.advanced(by: .zero - LinkConnection.deadAfter)
             sent = sent.filter { id in
                 guard let link = links[id] else { return false }
-                link.hasSent = link.sentAt > before
+                link.hasSent = link.sentAt > before || link.stream.hasUnacknowledgedOutput
                 return link.hasSent
             }
             expectAcknowledgements()

@@ -53,7 +53,11 @@ final class DeviceStore {
         lastNumber += 1
         if var work = waiting.removeValue(forKey: device) {
             work.record = record
-            work.changes = work.changes.suffix(Self.maximumChanges - 1) + [change]
+            // Nobody waits for an order of the administrator but by its number.
+            if case .administrative = change {
+            } else {
+                work.changes = work.changes.suffix(Self.maximumChanges - 1) + [change]
+            }
             waiting[device] = work
             return
         }

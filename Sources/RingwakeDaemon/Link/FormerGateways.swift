@@ -60,6 +60,7 @@ final class FormerGateways {
             farewells.append(Farewell(paired: paired, keys: keys, gateway: gateway))
         } catch {
             logger.error("the former gateway cannot be left", metadata: ["why": "\(error.message)"])
+            farewells.append(farewell)
         }
     }
 
@@ -71,12 +72,13 @@ final class FormerGateways {
         }
     }
 
-    /// Goes on after ``pause()``.
+    /// Goes on after ``pause()``. Not before a gateway that the device was paired with meanwhile knows which of its addresses
+    /// the device uses: it takes no farewell for another one then.
     ///
     /// - Parameter own: the gateway that the device has now, which is not left.
     func resume(own: ServerReference?) {
-        let paused = farewells
-        farewells = []
+        let paused = farewells.filter { $0.gateway == nil }
+        farewells.removeAll { $0.gateway == nil }
         for farewell in paused {
             guard let former = farewell.paired.former, ServerReference(host: former.host, port: former.port) != own
             else { continue }

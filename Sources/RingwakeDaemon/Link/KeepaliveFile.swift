@@ -13,7 +13,7 @@ struct KeepaliveFile {
         var savedAt: Int64
         var table: KeepaliveSnapshot
         /// Nil in files of former versions.
-        var devices: [DeviceKeepalives.Entry]?
+        var devices: [String]?
     }
 
     private let file: StateFile<Contents>
@@ -54,7 +54,7 @@ struct KeepaliveFile {
             try file.write(
                 Contents(
                     savedAt: unixMilliseconds(), table: state.learner.snapshot(at: now),
-                    devices: state.devices.entries(at: now)))
+                    devices: state.devices.lines(at: now)))
         } catch {
             logger.warning("learned keep-alives cannot be stored", metadata: ["why": "\(error.message)"])
         }

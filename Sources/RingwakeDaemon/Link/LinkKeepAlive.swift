@@ -98,7 +98,7 @@ struct LinkKeepAlive {
         devices.linked(device, on: network, at: now)
         let isLearned = learner.interval(on: network) != nil || newNetworks.take(device, at: now)
         let shared = isLearned ? learner.linkEstablished(on: network, kind: kind, at: now) : learner.cautious
-        let interval = min(shared, devices[device, network].trusted)
+        let interval = min(shared, devices.keepalive(device, on: network, at: now).trusted)
         links[link] = Link(device: device, network: network, interval: interval, lastTraffic: now, regularSince: now)
         newest[device] = link
         changes[link] = interval
@@ -151,8 +151,8 @@ struct LinkKeepAlive {
         guard let state = newest[device].flatMap({ links[$0] }) else { return LinkTiming(keepAlive: 0) }
         return LinkTiming(
             keepAlive: Self.seconds(state.interval), longest: learner.longest(on: state.network).map(Self.seconds),
-            failed: [learner.failure(on: state.network), devices[device, state.network].limit].compactMap(\.self).min()
-                .map(Self.seconds), probeAfter: probeAfter(state, at: now))
+            failed: [learner.failure(on: state.network), devices.keepalive(device, on: state.network, at: now).limit]
+                .compactMap(\.self).min().map(Self.seconds), probeAfter: probeAfter(state, at: now))
     }
 
     // MARK: - Probes
@@ -166,17 +166,23 @@ struct LinkKeepAlive {
         guard let link = newest[device], let state = links[link], state.network == Self.key(address, label) else {
             return nil
         }
-        prove(link, until: now.advanced(by: .zero - KeepaliveRules.patience(of: state.interval)))
-        let goal = goal(state, at: now)
-        guard let tried = goal ?? (isHeldBack(state) ? nil : learner.startProbe(on: state.network, at: now)) else {
+        prove(link, until: now.advanced(by: .zero - KeepaliveRules.patience(of: state.interval)), at: now)
+        let own = catchUp(state, at: now)
+        let due: Duration? =
+            switch own {
+            case .now(let goal): goal
+            case .after: nil
+            case .never: learner.startProbe(on: state.network, at: now)
+            }
+        guard let tried = due else {
             links[link]?.needlessProbes += 1
-            set(link, allowed(state), at: now)
+            set(link, allowed(state, at: now), at: now)
             return nil
         }
         // Nothing else keeps a device from catching up again and again that ends its probes each time.
-        links[link]?.needlessProbes = goal == nil ? 0 : state.needlessProbes + 1
+        links[link]?.needlessProbes = own == .never ? 0 : state.needlessProbes + 1
         probes[probe] = Probe(
-            device: device, link: link, network: state.network, tried: tried, isCatchingUp: goal != nil, began: now)
+            device: device, link: link, network: state.network, tried: tried, isCatchingUp: own != .never, began: now)
         return tried
     }
 
@@ -192,7 +198,7 @@ struct LinkKeepAlive {
         devices.probeSurvived(probe.device, on: probe.network, probe.tried, at: now)
         report(probe, .survived(probe.tried), at: now)
         links[probe.link]?.needlessProbes = 0
-        if let state = links[probe.link] { set(probe.link, allowed(state), at: now) }
+        if let state = links[probe.link] { set(probe.link, allowed(state, at: now), at: now) }
     }
 
     /// A probe has ended without a word.
@@ -212,8 +218,8 @@ struct LinkKeepAlive {
     mutating func probeJudged(_ id: LinkID, deviceAnswers: Bool, at now: BootInstant) {
         guard let probe = probes.removeValue(forKey: id) else { return }
         let isNAT = deviceAnswers && links[probe.link] != nil
-        if isNAT {
-            devices.probeDied(probe.device, on: probe.network, probe.tried, at: now)
+        if isNAT, let interval = links[probe.link]?.interval {
+            devices.probeDied(probe.device, on: probe.network, probe.tried, linkInterval: interval, at: now)
             links[probe.link]?.needlessProbes = 0
         }
         report(probe, isNAT ? .died(probe.tried) : .void, at: now)
@@ -231,28 +237,25 @@ struct LinkKeepAlive {
         if !probe.isCatchingUp { _ = learner.probeEnded(on: probe.network, outcome, at: now) }
     }
 
-    /// What a probe tries so that a device catches up with its network; nil if it need not, or can't.
-    private func goal(_ link: Link, at now: BootInstant) -> Duration? {
-        learner.interval(on: link.network).flatMap { devices[link.device, link.network].goal($0, at: now) }
-    }
-
-    /// Whether a device has less than its network: what its probes show is not true of the others.
-    private func isHeldBack(_ link: Link) -> Bool {
-        learner.interval(on: link.network).map { $0 > devices[link.device, link.network].trusted } ?? false
+    /// When a device probes what its network has. Until it has caught up its probes say nothing about the network.
+    private func catchUp(_ link: Link, at now: BootInstant) -> KeepaliveLearner.NextProbe {
+        guard let shared = learner.interval(on: link.network) else { return .never }
+        return devices.keepalive(link.device, on: link.network, at: now).catchUp(with: shared, at: now)
     }
 
     /// What may be set on a link.
-    private func allowed(_ link: Link) -> Duration? {
-        learner.interval(on: link.network).map { min($0, devices[link.device, link.network].trusted) }
+    private func allowed(_ link: Link, at now: BootInstant) -> Duration? {
+        let own = devices.keepalive(link.device, on: link.network, at: now)
+        return learner.interval(on: link.network).map { min($0, own.trusted) }
     }
 
     /// Seconds until the device of a link is to probe. One keep-alive more than is needed: what is sent after the link was
     /// made moves them.
     private func probeAfter(_ link: Link, at now: BootInstant) -> UInt32? {
+        let own = catchUp(link, at: now)
         let wait: Duration
-        switch learner.nextProbe(on: link.network, at: now) {
-        case _ where goal(link, at: now) != nil: wait = .zero
-        case _ where isHeldBack(link), .never: return nil
+        switch own == .never ? learner.nextProbe(on: link.network, at: now) : own {
+        case .never: return nil
         case .now: wait = .zero
         case .after(let time): wait = time
         }
@@ -263,14 +266,14 @@ struct LinkKeepAlive {
     // MARK: - Evidence
 
     private mutating func traffic(on link: LinkID, provenUntil end: BootInstant, at now: BootInstant) {
-        prove(link, until: end)
+        prove(link, until: end, at: now)
         links[link]?.lastTraffic = now
         links[link]?.regularSince = now
         links[link]?.push = nil
     }
 
     /// Each keep-alive that was sent until then was answered, or the link would have died.
-    private mutating func prove(_ link: LinkID, until end: BootInstant) {
+    private mutating func prove(_ link: LinkID, until end: BootInstant, at now: BootInstant) {
         guard let state = links[link], state.regularSince < end else { return }
         let periods = Int(state.regularSince.duration(to: end) / state.interval)
         guard periods > 0 else { return }
@@ -279,6 +282,7 @@ struct LinkKeepAlive {
                 on: state.network, afterIdle: state.interval,
                 at: state.regularSince.advanced(by: state.interval * period))
         }
+        devices.used(state.device, on: state.network, at: now)
         links[link]?.regularSince = state.regularSince.advanced(by: state.interval * periods)
     }
 

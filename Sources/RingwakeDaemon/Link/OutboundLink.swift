@@ -215,18 +215,19 @@ final class OutboundLink {
 
     private func linked() {
         linkedAt = now
-        if route?.visit == nil { absence.linked() }
+        if route?.visit == nil {
+            absence.linked()
+            former.resume(own: paired?.reference)
+        }
         route?.linked()
         logger.notice("linked to the gateway", metadata: ["gateway": "\(route.map { "\($0.target)" } ?? "")"])
         synchronizer.linked()
     }
 
     private func ended(_ end: LinkEnd) {
-        if linkedAt != nil {
-            logger.notice("the link to the gateway ended", metadata: ["why": "\(end.text ?? end.cause.text)"])
-        } else {
-            logger.info("the gateway cannot be reached", metadata: ["why": "\(end.text ?? end.cause.text)"])
-        }
+        let (level, what): (Logger.Level, Logger.Message) =
+            linkedAt == nil ? (.info, "the gateway cannot be reached") : (.notice, "the link to the gateway ended")
+        logger.log(level: level, what, metadata: ["why": "\(end.text ?? end.cause.text)"])
         (linkedAt, lastEnding) = (nil, Ending(end: end, at: now))
         absence.ended(at: now)
         synchronizer.unlinked()
@@ -340,19 +341,18 @@ final class OutboundLink {
                 .conflict, "the device is paired with \(paired?.host ?? ""); run 'ringwake link unpair' first")
         }
         let keys = try DeviceKeys(directory: directory) { DeviceKey.id(of: $0) }
-        // It would be a second connection with this key, if the gateway is the same one.
-        former.pause()
         let pairing = try PairingAttempt(
             gateway: gateway, code: code, name: settings.name, keys: keys, earliestTime: isClockUsable(),
             runLoop: runLoop, network: network
         ) { [weak self] result in
             guard let self else { return }
             self.pairing = nil
-            let result = result.flatMap { finish(gateway) }
-            former.resume(own: paired?.reference)
-            completion(result)
+            completion(result.flatMap { finish(gateway) })
+            if paired == nil { former.resume(own: nil) }
         }
         self.pairing = pairing
+        // It would be a second connection with this key, if the gateway is the same one.
+        former.pause()
         pairing.start()
     }
 

@@ -57,6 +57,10 @@ def state(gateway: Daemon) -> str:
     return devices(gateway)[0]["state"]
 
 
+def is_visiting(device: Device, gateway: Daemon) -> bool:
+    return device.link.get("visiting") == address(gateway)
+
+
 def has_moved(first: Daemon, second: Daemon, device: Device) -> None:
     until(lambda: device.link.get("gateway") == address(second), 60, lambda: f"{device.link}\n{device.log}")
     until(lambda: state(first) == "moved", 60, lambda: f"{devices(first)}\n{device.log}")
@@ -137,7 +141,7 @@ def test_a_device_visits_another_gateway_for_now(two) -> None:
     first, second, device = two
     token = device.device_token()
     move(first, "--all", "--to", address(second), "--temporary")
-    until(lambda: device.link.get("visiting") == address(second), 30, lambda: f"{device.link}\n{device.log}")
+    until(lambda: is_visiting(device, second), 30, lambda: f"{device.link}\n{device.log}")
     device.wait_until_linked()
     assert device.link["gateway"] == address(first) and state(first) == "offline"
     push(second, device, token)
@@ -154,7 +158,7 @@ def test_a_device_that_is_unpaired_while_it_visits_leaves_both(two) -> None:
     first, second, device = two
     token = device.device_token()
     move(first, "--all", "--to", address(second), "--temporary")
-    until(lambda: device.link.get("visiting") == address(second), 30, lambda: f"{device.link}\n{device.log}")
+    until(lambda: is_visiting(device, second), 30, lambda: f"{device.link}\n{device.log}")
     device.wait_until_linked()
     assert device.ringwake("link", "unpair").returncode == 0
     for gateway in (second, first):
@@ -163,25 +167,43 @@ def test_a_device_that_is_unpaired_while_it_visits_leaves_both(two) -> None:
         assert (gone.status, gone.reason) == (410, "Unregistered"), gateway.log
 
 
-@pytest.mark.parametrize("succeeds", [False, True])
-def test_a_pairing_meanwhile_ends_no_farewell(two, succeeds: bool) -> None:
+@pytest.mark.parametrize("pairing", ["succeeds", "fails", "is mistyped"])
+def test_a_pairing_meanwhile_ends_no_farewell(two, pairing: str) -> None:
     first, second, device = two
     token = device.device_token()
     move(first, "--all", "--to", address(second), "--temporary")
-    until(lambda: device.link.get("visiting") == address(second), 30, lambda: f"{device.link}\n{device.log}")
+    until(lambda: is_visiting(device, second), 30, lambda: f"{device.link}\n{device.log}")
     device.wait_until_linked()
     first.kill()
     assert device.ringwake("link", "unpair").returncode == 0
-    if succeeds:
+    if pairing == "succeeds":
         pair(second, device)
     else:
         link = invitation(second)["link"]
         code = link.split("code=")[1].split("&")[0]
-        assert device.ringwake("link", "pair", link.replace(code, code[::-1])).returncode != 0
+        wrong = link.replace(code, code[::-1] if pairing == "fails" else code[:-1])
+        assert device.ringwake("link", "pair", wrong).returncode != 0
     first.start()
     until(lambda: state(first) not in ("online", "offline"), 60, lambda: f"{devices(first)}\n{device.log}")
     gone = send(first, token, str(uuid.uuid4()))
     assert (gone.status, gone.reason) == (410, "Unregistered"), first.log
+
+
+def test_a_farewell_ends_no_pairing_with_the_same_gateway(two) -> None:
+    """By another name it looks like another gateway."""
+    first, second, device = two
+    move(first, "--all", "--to", address(second), "--temporary")
+    until(lambda: is_visiting(device, second), 30, lambda: f"{device.link}\n{device.log}")
+    device.wait_until_linked()
+    first.kill()
+    assert device.ringwake("link", "unpair").returncode == 0
+    first.start()
+    done = device.ringwake("link", "pair", invitation(first)["link"].replace("127.0.0.1", "localhost"))
+    assert done.returncode == 0, (done, first.log, device.log)
+    until(lambda: "the former gateway has let this device go" in device.log, 60, lambda: device.log)
+    device.wait_until_linked()
+    assert state(first) == "online"
+    push(first, device, device.device_token())
 
 
 def test_a_device_stays_if_the_other_gateway_does_not_know_it(two, make_daemon) -> None:

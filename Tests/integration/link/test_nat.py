@@ -214,6 +214,10 @@ def test_acknowledgements_into_silence(linked: Pair) -> None:
 def test_an_answer_into_silence(linked: Pair) -> None:
     """The gateway finds a dead link also by what is no push. Its keep-alives pause while something is unacknowledged."""
     linked.ring()
+    with sockets.connected(linked.gateway.pid, nats.PORT) as link:
+        # Otherwise the push before would have the kernel look for a dead link.
+        timeout = functools.partial(link.getsockopt, socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+        until(lambda: timeout() == 0, GIVE_UP, linked.logs)
     linked.nat.cut('iifname "wan0"')
     add_an_app(linked)
     until(lambda: len(devices(linked.gateway)[0]["apps"]) == 2, GIVE_UP, linked.logs)
