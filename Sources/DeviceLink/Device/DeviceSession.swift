@@ -123,7 +123,8 @@ package struct DeviceSession: Sendable {
             if greeting.wasAway { packet.userProperties.append(MQTTUserProperty(LinkHello.Name.away, "1")) }
             packet.userProperties += [
                 MQTTUserProperty(LinkHello.Name.revision, String(greeting.revision)),
-                MQTTUserProperty(LinkHello.Name.slots, String(greeting.slots)),
+                MQTTUserProperty(LinkHello.Name.slots, String(greeting.registrations.count)),
+                MQTTUserProperty(LinkHello.Name.tokens, LinkRegistration.mark(of: greeting.registrations)),
             ]
             if let server = greeting.server {
                 packet.userProperties.append(MQTTUserProperty(LinkHello.Name.server, server))
@@ -145,8 +146,7 @@ package struct DeviceSession: Sendable {
     package struct Greeting: Hashable, Sendable {
         package let version: String
         package let revision: UInt64
-        /// The number of its registrations.
-        package let slots: Int
+        package let registrations: [LinkRegistration]
         /// The gateway's store that it knows.
         package let epoch: String?
         /// A label of its network.
@@ -161,11 +161,12 @@ package struct DeviceSession: Sendable {
         package var server: String?
 
         package init(
-            version: String, revision: UInt64, slots: Int, epoch: String?, network: String?, receiveMaximum: UInt16
+            version: String, revision: UInt64, registrations: [LinkRegistration], epoch: String?, network: String?,
+            receiveMaximum: UInt16
         ) {
             self.version = version
             self.revision = revision
-            self.slots = slots
+            self.registrations = registrations
             self.epoch = epoch
             self.network = network
             self.receiveMaximum = receiveMaximum

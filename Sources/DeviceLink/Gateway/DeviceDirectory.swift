@@ -103,12 +103,19 @@ package struct DeviceDirectory: Sendable {
         put(record)
     }
 
-    /// The revision to tell a device: none if its registrations are not as many as here, so that it sends them.
-    func revision(for hello: LinkHello) -> UInt64? {
-        guard let record = devices[hello.device], let revision = record.revision else { return nil }
-        let isSame =
-            hello.revision != revision || hello.slots ?? record.registrations.count == record.registrations.count
-        return isSame ? revision : nil
+    /// Raises the revision if a device has other registrations at the same one: one of the two is from an older state, and
+    /// has counted on.
+    ///
+    /// - Returns: whether it was raised.
+    mutating func raiseRevision(above hello: LinkHello) -> Bool {
+        guard hello.purpose == .link, !hello.hasMoved, let record = devices[hello.device],
+            let revision = record.revision, hello.revision == revision
+        else { return false }
+        let differs =
+            hello.tokens.map { $0 != LinkRegistration.mark(of: record.registrations) }
+            ?? (hello.slots.map { $0 != record.registrations.count } ?? false)
+        if differs { raiseRevision(of: hello.device) }
+        return differs
     }
 
     /// Raises the revision without a change, so that the device has an older one.

@@ -30,7 +30,11 @@ struct DeviceMoves: Sendable {
         at now: BootInstant
     ) -> [DeviceID] {
         let known = devices.filter { directory[$0]?.revokedAt == nil }
-        for device in known { directory.move(device, to: reference) }
+        for device in known {
+            // A device that could not follow to one address is asked at once about another.
+            if directory[device]?.movesTo != reference?.description { rates.forget(device) }
+            directory.move(device, to: reference)
+        }
         // Those of an earlier order that have not been asked yet still have to be; one that may stay now is left out then.
         let linked = reference == nil ? [] : known.compactMap { links.link(of: $0) }
         let again = Set(linked)

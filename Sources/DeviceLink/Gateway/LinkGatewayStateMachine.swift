@@ -170,19 +170,19 @@ package struct LinkGatewayStateMachine {
         }
         end(links.rival(of: hello), .sessionTakenOver, "a newer connection of the device took over", host)
         let (timing, tried) = host.accepted(hello, id)
+        let isRaised = directory.raiseRevision(above: hello)
         let welcome = LinkWelcome(
-            run: run, now: now.nanoseconds / 1_000_000, revision: directory.revision(for: hello), epoch: epoch,
+            run: run, now: now.nanoseconds / 1_000_000, revision: directory[device]?.revision, epoch: epoch,
             timing: timing, allowsRecovery: host.allowsRecovery)
-        let now = now
-        let outputs = links.change(id) { $0.session.accept(hello, welcome, tried: tried, at: now) } ?? []
+        let outputs = links.change(id) { [now] in $0.session.accept(hello, welcome, tried: tried, at: now) } ?? []
         links.accepted(id, hello, epoch: epoch)
         if hello.purpose != .pair { effects.append(.allow(id, packetBytes: hello.packetBytes)) }
         if hello.purpose == .link {
-            if let text = hello.divergence(from: directory[device]?.revision, epoch: epoch) {
-                effects.append(.note(.divergence(device, text)))
-            }
+            let text = hello.divergence(from: directory[device]?.revision, epoch: epoch)
+            if let text { effects.append(.note(.divergence(device, text))) }
             effects.append(.note(.linked(id, device, version: hello.version)))
-            if moves.accepted(hello, in: &directory) { effects.append(.store(device, .administrative(device))) }
+            let isChanged = moves.accepted(hello, in: &directory) || isRaised
+            if isChanged { effects.append(.store(device, .administrative(device))) }
         }
         run(outputs, of: id, proof, host)
     }

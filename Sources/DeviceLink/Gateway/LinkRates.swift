@@ -28,4 +28,7 @@ package struct LinkRates<Key: Hashable & Sendable>: Sendable {
         buckets[key] = bucket
         return true
     }
+
+    /// Gives a key all its turns back.
+    package mutating func forget(_ key: Key) { buckets[key] = nil }
 }

@@ -34,6 +34,8 @@ package struct LinkHello: Hashable, Sendable {
     package let revision: UInt64?
     /// The number of the device's registrations; nil if it doesn't say.
     package let slots: Int?
+    /// The mark of its registrations (``LinkRegistration/mark(of:)``); nil if it doesn't say.
+    package let tokens: String?
     /// The epoch of the gateway's store that the device knows; nil if it knows none.
     package let epoch: String?
     /// A label of the network that the device is in, without saying which.
@@ -62,6 +64,7 @@ package struct LinkHello: Hashable, Sendable {
         static let version = "version"
         static let revision = "revision"
         static let slots = "slots"
+        static let tokens = "tokens"
         static let epoch = "epoch"
         static let network = "network"
         static let pair = "pair"
@@ -128,6 +131,7 @@ package struct LinkHello: Hashable, Sendable {
         version = values[Name.version].map { shortText($0, bytes: 64) }
         self.revision = revision
         slots = values[Name.slots].flatMap { Int($0) }
+        tokens = values[Name.tokens].map { shortText($0, bytes: 64) }
         epoch = values[Name.epoch].map { shortText($0, bytes: 64) }
         network = values[Name.network].map { shortText($0, bytes: 64) }
         hasMoved = values[Name.moved] != nil

@@ -17,6 +17,17 @@ package struct LinkRegistration: Hashable, Sendable, Codable {
         self.environment = environment
         self.token = token
     }
+
+    /// Tells sets of registrations apart, whatever their order: the hashes of their tokens, combined by exclusive or, in hex.
+    package static func mark(of registrations: [LinkRegistration]) -> String {
+        var mark = [UInt8](repeating: 0, count: 32)
+        for one in registrations {
+            for (index, byte) in (decodeHex(Array(one.token.utf8)) ?? []).prefix(mark.count).enumerated() {
+                mark[index] ^= byte
+            }
+        }
+        return encodeHex(mark)
+    }
 }
 
 /// All registrations of a device, and their revision, which rises with each change.

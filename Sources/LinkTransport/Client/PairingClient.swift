@@ -65,7 +65,7 @@ package final class PairingClient {
         do throws(RingwakeError) {
             let proof = try DeviceKey.authenticationData(of: key, on: tls, time: wallClock())
             let greeting = DeviceSession.Greeting(
-                version: "", revision: 0, slots: 0, epoch: nil, network: nil, receiveMaximum: 1)
+                version: "", revision: 0, registrations: [], epoch: nil, network: nil, receiveMaximum: 1)
             try connection.begin(greeting, authentication: proof)
         } catch {
             finish(.failure(error))

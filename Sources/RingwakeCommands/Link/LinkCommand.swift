@@ -95,7 +95,13 @@ struct LinkUnpairCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let message: LinkMessage = try control.client(in: context).delete(RequestTarget("link"))
-        return try show(message, "unpaired; all apps have new tokens, see 'ringwake app show'\n", in: context)
+        var text = "unpaired; all apps have new tokens, see 'ringwake app show'\n"
+        if let gateway = message.leaving.map({ TerminalText.printable($0) }) {
+            text +=
+                "\(gateway) is told when it can be reached, as long as ringwaked runs; until then it takes pushes for the "
+                + "former tokens. 'ringwake gateway revoke' there ends them now.\n"
+        }
+        return try show(message, text, in: context)
     }
 }
 
@@ -130,6 +136,7 @@ struct LinkResetCommand: DaemonCommand {
             now
             ? try client.post(RequestTarget("link", "reset", query: [("mode", mode)]))
             : try client.get(RequestTarget("link"))
-        return try show(message, LinkText.text(of: message, style: context.style), in: context)
+        let text = now ? "it begins; 'ringwake link status' shows how it ends\n" : nil
+        return try show(message, text ?? LinkText.text(of: message, style: context.style), in: context)
     }
 }

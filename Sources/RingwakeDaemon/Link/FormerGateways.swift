@@ -64,6 +64,11 @@ final class FormerGateways {
         }
     }
 
+    /// Those that have not let the device go yet, as `host:port`.
+    var names: [String] {
+        farewells.compactMap { $0.paired.former }.map { "\(ServerReference(host: $0.host, port: $0.port))" }
+    }
+
     /// Leaves none of them now.
     func pause() {
         for index in farewells.indices {

@@ -119,7 +119,8 @@ extension ReconnectBackoff.Problem {
             "another machine links with this device's key, as a copy of its disk does; remove device.pem and gateway.json "
                 + "from the state directory of one of them, and pair it again"
         case .revoked:
-            "the gateway doesn't know this device any more; run 'ringwake link unpair', and pair it again"
+            "the gateway doesn't know this device any more; if its store was put back, restart ringwaked, else run "
+                + "'ringwake link unpair', and pair it again"
         }
     }
 }

@@ -282,12 +282,16 @@ final class LinkRequests {
     func linkMessage() -> LinkMessage? {
         guard let outbound = daemon.outbound else { return nil }
         let now = BootInstant(nanoseconds: BootClock.now().nanoseconds)
-        guard let gateway = outbound.paired else { return LinkMessage(state: .unpaired) }
+        guard let gateway = outbound.paired else {
+            var message = LinkMessage(state: .unpaired)
+            message.leaving = outbound.former.names.first
+            return message
+        }
         var message = LinkMessage(state: outbound.messageState(at: now))
         message.gateway = gateway.reference.description
         message.visiting = outbound.route?.visit.map { "\($0.gateway)" }
         message.notFollowed = outbound.route?.failure.map { .init(gateway: $0.gateway, why: $0.why) }
-        message.leaving = gateway.former.map { "\(ServerReference(host: $0.host, port: $0.port))" }
+        message.leaving = outbound.former.names.first
         message.trust = gateway.trust.rawValue
         message.device = outbound.keys?.device.rawValue
         message.linkedMs = outbound.linkedAt.map { $0.duration(to: now).milliseconds }

@@ -51,7 +51,7 @@ final class OutboundLink {
     private var pairing: PairingAttempt?
     /// Which gateway it connects to; nil without one.
     private(set) var route: LinkRoute?
-    private lazy var former = FormerGateways(
+    private(set) lazy var former = FormerGateways(
         earliestTime: isClockUsable, runLoop: runLoop, network: network, logger: logger,
         greeting: { [unowned self] in greeting },
         push: { [unowned self] push, age, settle in receive(push, age, settle) },
@@ -178,7 +178,7 @@ final class OutboundLink {
 
     private var greeting: DeviceSession.Greeting {
         var greeting = DeviceSession.Greeting(
-            version: ProductVersion.current, revision: tokens.revision, slots: tokens.registrations.registrations.count,
+            version: ProductVersion.current, revision: tokens.revision, registrations: tokens.registrations.registrations,
             epoch: knownEpoch, network: network.linkLabel, receiveMaximum: Self.receiveMaximum)
         greeting.wasAway = absence.isLikely
         greeting.server = route.map { "\($0.visit?.isForGood ?? true ? $0.target : $0.own)" }
@@ -373,7 +373,7 @@ final class OutboundLink {
     /// Leaves the gateway for good. All tokens become new ones, which are valid on this machine alone.
     func unpair() throws(RingwakeError) {
         guard var own = paired else { throw RingwakeError(.conflict, "the device is not paired with a gateway") }
-        let isVisiting = route?.visit != nil
+        let isTold = isLinked && route?.visit == nil
         // Best effort: the gateway may be gone. It forgets tokens also when it sees the device's registrations again.
         client?.publish(.unpair)
         tokens.onRegistrations = nil
@@ -390,8 +390,8 @@ final class OutboundLink {
         // What was published goes first.
         runLoop.schedule(at: runLoop.now.advanced(by: .seconds(1)), tolerance: .seconds(1)) { last?.stop() }
         try tokens.bind(to: nil, at: unixMilliseconds())
-        // What was published went to the gateway that is visited; the tokens are at the device's own.
-        if isVisiting {
+        // What was published went to the gateway that is visited, or to none.
+        if !isTold {
             own.former = .init(host: own.host, port: own.port, movedAt: unixMilliseconds())
             if let keys { former.leave(own, keys: keys) }
         }

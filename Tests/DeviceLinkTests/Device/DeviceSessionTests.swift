@@ -12,7 +12,8 @@ import Testing
     ) -> (DeviceSession, [DeviceSession.Output]) {
         var session = DeviceSession(device: device, purpose: purpose)
         let greeting = DeviceSession.Greeting(
-            version: "1", revision: 3, slots: 2, epoch: "store-1", network: "home", receiveMaximum: receiveMaximum)
+            version: "1", revision: 3, registrations: DeviceRecord.test(device).registrations, epoch: "store-1",
+            network: "home", receiveMaximum: receiveMaximum)
         let outputs = session.begin(greeting, authentication: [1, 2], at: now)
         return (session, outputs)
     }
@@ -41,7 +42,7 @@ import Testing
         .send(.puback(MQTTPuback(packetID: id, reason: reason)))
     }
 
-    @Test("CONNECT names the version, the revision, the number of slots, the store and the network")
+    @Test("CONNECT names the version, the revision and what tells the registrations apart, the store and the network")
     func connect() throws {
         guard case .send(.connect(let packet)) = session().1.first else {
             Issue.record("the first packet is not CONNECT")
@@ -52,7 +53,9 @@ import Testing
         #expect(packet.authenticationMethod == "ringwake-es256" && packet.authenticationData == [1, 2])
         #expect(
             packet.userProperties.map { "\($0.name)=\($0.value)" } == [
-                "version=1", "revision=3", "slots=2", "epoch=store-1", "network=home",
+                "version=1", "revision=3", "slots=2",
+                "tokens=\(LinkRegistration.mark(of: DeviceRecord.test(device).registrations))", "epoch=store-1",
+                "network=home",
             ])
     }
 

@@ -24,8 +24,8 @@ import Testing
 
         mutating func begin(revision: UInt64 = 1) throws {
             let greeting = DeviceSession.Greeting(
-                version: "1", revision: revision, slots: 2, epoch: TestGateway.epoch, network: nil,
-                receiveMaximum: 8)
+                version: "1", revision: revision, registrations: DeviceRecord.test(.test(1)).registrations,
+                epoch: TestGateway.epoch, network: nil, receiveMaximum: 8)
             try fromDevice(session.begin(greeting, authentication: nil, at: gateway.now))
         }
 

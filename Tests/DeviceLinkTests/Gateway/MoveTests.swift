@@ -54,6 +54,20 @@ import Testing
         #expect(gateway.connect(device, on: gateway.open()).connack?.reason == .serverMoved)
     }
 
+    @Test("An order that corrects another is not bound by the hour of that one")
+    func corrected() {
+        var gateway = TestGateway()
+        _ = ask(&gateway)
+        #expect(gateway.connect(device, on: gateway.open()).connack?.reason == .serverMoved)
+        let right = ServerReference(host: "push3.example.com", port: 443)
+        gateway.handle(.move([device], to: right))
+        let refused = gateway.connect(device, on: gateway.open()).connack
+        #expect(refused?.reason == .serverMoved && refused?.serverReference == "push3.example.com:443")
+        // The same order again is none.
+        gateway.handle(.move([device], to: right))
+        #expect(gateway.connect(device, on: gateway.open()).connack?.reason == .success)
+    }
+
     @Test("A device that comes by the address that it was to move to has arrived, and is asked no more")
     func sameGateway() {
         var gateway = TestGateway()

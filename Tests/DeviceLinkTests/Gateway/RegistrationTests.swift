@@ -120,6 +120,32 @@ import Testing
         #expect(gateway.machine.directory[device] == before && gateway.machine.mailCount == 1)
     }
 
+    @Test(
+        "Other registrations at the same revision are a disagreement: the gateway raises its own",
+        arguments: [
+            (["tokens": LinkRegistration.mark(of: [])], 2), (["slots": "1"], 2), (["slots": "2"], 1), ([:], 1),
+            (
+                [
+                    "tokens": LinkRegistration.mark(of: DeviceRecord.test(.test(1)).registrations.reversed()),
+                    "slots": "9",
+                ], 1
+            ),
+        ] as [([String: String], UInt64)])
+    func otherSet(properties: [String: String], revision: UInt64) {
+        var gateway = TestGateway()
+        let link = gateway.open()
+        let effects = gateway.connect(device, on: link, properties.merging(["revision": "1"]) { first, _ in first })
+        #expect(gateway.machine.directory[device]?.revision == revision)
+        let isStored = effects.contains(.store(device, .administrative(device)))
+        #expect(isStored == (revision == 2))
+        for case .send(_, .connack(let packet)) in effects {
+            #expect(packet.userProperties.first { $0.name == "revision" }?.value == "\(revision)")
+        }
+        // Said again, it is the same disagreement.
+        gateway.connect(device, on: gateway.open(), properties.merging(["revision": "1"]) { first, _ in first })
+        #expect(gateway.machine.directory[device]?.revision == revision)
+    }
+
     @Test("Pushes of a registration that leaves are removed, also if its slot gets another token")
     func mailLeaves() {
         var gateway = TestGateway()

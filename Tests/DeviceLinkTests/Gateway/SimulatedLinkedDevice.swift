@@ -55,7 +55,7 @@ struct SimulatedLinkedDevice {
         var session = DeviceSession(device: id, purpose: .link)
         let outputs = session.begin(
             DeviceSession.Greeting(
-                version: "test", revision: registrations.revision, slots: registrations.registrations.count,
+                version: "test", revision: registrations.revision, registrations: registrations.registrations,
                 epoch: TestGateway.epoch, network: nil, receiveMaximum: receiveMaximum),
             authentication: nil, at: now)
         connection = Connection(link: link, session: session)

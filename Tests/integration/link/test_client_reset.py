@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.credentials import APP
 from support.daemon import Daemon
-from support.links import Device, make_device, make_gateway, pair, send
+from support.links import Device, address, devices, fix_port, make_device, make_gateway, pair, send
 from support.waiting import until
 from support.watching import Watcher
 
@@ -41,6 +41,42 @@ def push(gateway: Daemon, device: Device, token: str) -> None:
     answer = send(gateway, token, call)
     assert (answer.status, answer.reason) == (200, None), (gateway.log, device.log)
     device.recorders[0].wait(call)
+
+
+def replace_app(device: Device, former: str, app: str) -> None:
+    for words in (["remove", former], ["add", app, "--exec", "/bin/true"]):
+        done = device.ringwake("app", *words)
+        assert done.returncode == 0, done
+
+
+def test_a_restored_device_that_counts_on_to_the_same_revision_disagrees(make_daemon, gateway: Daemon) -> None:
+    """Both have as many apps at the same revision, and not the same ones."""
+    device = make_device(make_daemon).start()
+    first, second, third = (f"com.example.{name}" for name in ("first", "second", "third"))
+    assert device.ringwake("app", "add", first, "--exec", "/bin/true").returncode == 0
+    pair(gateway, device)
+    place = address(gateway)
+    device.stop()
+    backup = device.directory / "backup"
+    for name in ("state", "apps.d"):
+        shutil.copytree(device.directory / name, backup / name)
+    device.start()
+    replace_app(device, first, second)
+    device.wait_until_linked()
+    revision = device.link["revision"]
+    device.stop()
+    gateway.stop()
+    fix_port(gateway, place)
+    for name in ("state", "apps.d"):
+        shutil.rmtree(device.directory / name)
+        shutil.copytree(backup / name, device.directory / name)
+    device.start()
+    replace_app(device, first, third)
+    assert device.link["revision"] == revision
+    gateway.start()
+    until(lambda: reset(device), 60, lambda: f"{device.link}\n{device.log}\n{gateway.log}")
+    device.wait_until_linked()
+    assert {one["app"] for one in devices(gateway)[0]["apps"]} == {APP, third}, (gateway.log, device.log)
 
 
 def test_a_device_that_was_restored_from_an_older_state_keeps_what_it_has_and_takes_what_it_lacks(

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 from support.daemon import Daemon
-from support.links import Device, devices, invitation, make_device, make_gateway, pair, send
+from support.links import Device, address, devices, fix_port, invitation, make_device, make_gateway, pair, send
 from support.waiting import until
 
 
@@ -98,6 +98,21 @@ def test_an_unpaired_device_is_out_and_can_be_paired_again(linked) -> None:
     assert device.device_token() != token
     assert send(gateway, device.device_token(), call).status == 200
     device.recorders[0].wait(call)
+
+
+def test_a_gateway_that_was_away_is_told_of_the_unpairing_later(linked) -> None:
+    gateway, device = linked
+    token = device.device_token()
+    place = address(gateway)
+    gateway.kill()
+    fix_port(gateway, place)
+    until(lambda: device.link["state"] != "linked", 30, lambda: device.log)
+    done = device.ringwake("link", "unpair")
+    assert done.returncode == 0 and "is told when it can be reached" in done.stdout, done
+    gateway.start()
+    until(lambda: "leaving" not in device.link, 60, lambda: device.log)
+    gone = send(gateway, token, str(uuid.uuid4()))
+    assert (gone.status, gone.reason) == (410, "Unregistered"), gateway.log
 
 
 def test_a_wrong_code_is_refused_with_the_gateways_words(make_daemon) -> None:

@@ -11,18 +11,9 @@ from pathlib import Path
 import pytest
 from support import mqtt, sites
 from support.daemon import Daemon
-from support.links import Device, devices, invitation, make_device, make_gateway, pair, send
+from support.links import Device, address, devices, fix_port, invitation, make_device, make_gateway, pair, send
 from support.mqtt import DeviceKey
 from support.waiting import until
-
-
-def address(gateway: Daemon) -> str:
-    return gateway.control.get("/v1/gateway")["address"]
-
-
-def fix_port(gateway: Daemon, place: str) -> None:
-    gateway.sections["gateway"] = f'listen = "{place}"\naddress = "127.0.0.1"\n'
-    gateway.write_configuration()
 
 
 @pytest.fixture

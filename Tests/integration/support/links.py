@@ -49,6 +49,17 @@ def make_gateway(make_daemon: Callable[..., Daemon], more: str = "") -> Daemon:
     return gateway
 
 
+def address(gateway: Daemon) -> str:
+    """Where devices link."""
+    return gateway.control.get("/v1/gateway")["address"]
+
+
+def fix_port(gateway: Daemon, place: str) -> None:
+    """From its next start on the gateway has this address: without it, each start has another port."""
+    gateway.sections["gateway"] = f'listen = "{place}"\naddress = "127.0.0.1"\n'
+    gateway.write_configuration()
+
+
 def make_device(make_daemon: Callable[..., Daemon], **options) -> Device:
     """A device with one app, which is not started yet."""
     device = make_daemon(kind=Device, **options)
@@ -80,4 +91,6 @@ def devices(gateway: Daemon) -> list[dict]:
     return gateway.control.get("/v1/gateway/devices")["devices"]
 
 
-__all__ = ["APP", "TOPIC", "Device", "devices", "invitation", "make_device", "make_gateway", "pair", "send"]
+__all__ = [
+    "APP", "TOPIC", "Device", "address", "devices", "fix_port", "invitation", "make_device", "make_gateway", "pair", "send",
+]  # fmt: skip
