@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """A device for a Ringwake gateway: Documentation/link.md with paho, for one app. README.md shows how to use it."""
 
 import argparse

@@ -178,8 +178,9 @@ final class OutboundLink {
 
     private var greeting: DeviceSession.Greeting {
         var greeting = DeviceSession.Greeting(
-            version: ProductVersion.current, revision: tokens.revision, registrations: tokens.registrations.registrations,
-            epoch: knownEpoch, network: network.linkLabel, receiveMaximum: Self.receiveMaximum)
+            version: ProductVersion.current, revision: tokens.revision,
+            registrations: tokens.registrations.registrations, epoch: knownEpoch, network: network.linkLabel,
+            receiveMaximum: Self.receiveMaximum)
         greeting.wasAway = absence.isLikely
         greeting.server = route.map { "\($0.visit?.isForGood ?? true ? $0.target : $0.own)" }
         return greeting
@@ -374,7 +375,6 @@ final class OutboundLink {
     func unpair() throws(RingwakeError) {
         guard var own = paired else { throw RingwakeError(.conflict, "the device is not paired with a gateway") }
         let isTold = isLinked && route?.visit == nil
-        // Best effort: the gateway may be gone. It forgets tokens also when it sees the device's registrations again.
         client?.publish(.unpair)
         tokens.onRegistrations = nil
         do throws(FileSystemError) {
