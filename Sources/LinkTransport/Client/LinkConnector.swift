@@ -179,8 +179,15 @@ final class LinkConnector {
         case .wantsRead: watch(index, .read)
         case .wantsWrite: watch(index, .write)
         case .closed: fail(index, "the server closed the connection during the TLS handshake")
-        case .failed(let why): fail(index, why)
+        case .failed(let why): fail(index, Self.explanation(ofTLS: why))
         }
+    }
+
+    /// OpenSSL's words say nothing of links (RFC 7301 section 3.2).
+    private static func explanation(ofTLS words: String) -> String {
+        guard words.contains("alert no application protocol") else { return words }
+        return "this port takes no links of devices; use the gateway's port for links (8883 by default, see "
+            + "'ringwake gateway status' there)"
     }
 
     private func watch(_ index: Int, _ interest: Interest) {

@@ -59,9 +59,14 @@ struct GatewayInviteCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let message: InvitationMessage = try control.client(in: context).post(
-            RequestTarget("gateway", "invitations"))
+        let client = control.client(in: context)
+        let message: InvitationMessage = try client.post(RequestTarget("gateway", "invitations"))
         let status = try show(message, LinkText.text(of: message, style: context.style), in: context)
+        let gateway: GatewayMessage? = try? client.get(RequestTarget("gateway"))
+        if gateway?.drainedMs != nil {
+            context.errors.write(
+                "ringwake: the gateway is drained: no device can pair until 'ringwake gateway drain --off'\n")
+        }
         if qr, !wantsJSON { try drawCode(message.link) }
         return status
     }

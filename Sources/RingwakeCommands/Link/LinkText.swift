@@ -124,7 +124,7 @@ enum LinkText {
 
     private static func trust(_ link: LinkMessage) -> String {
         switch link.trust {
-        case "pin": "the pinned key"
+        case "pin": "the pinned key or CA"
         case "authorities": "the CA given at pairing"
         default: "the CAs of this system"
         }

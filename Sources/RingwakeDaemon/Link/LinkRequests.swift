@@ -58,15 +58,16 @@ final class LinkRequests {
     // MARK: - Gateway
 
     private func gateway() throws(RingwakeError) -> GatewayLinks {
-        guard let links = daemon.links else {
-            throw RingwakeError(
-                .conflict,
-                daemon.configuration.gateway.isOn
-                    ? "the store is not open, so no device can link now; see 'ringwake status'"
-                    : "this daemon is no gateway; add [gateway] with 'listen' to \(daemon.configuration.file), and restart it"
-            )
+        if let links = daemon.links { return links }
+        let configuration = daemon.configuration
+        if configuration.gateway.isOn {
+            throw RingwakeError(.conflict, "the store is not open, so no device can link now; see 'ringwake status'")
         }
-        return links
+        let why =
+            configuration.role == .device
+            ? "this daemon's role is \"device\", so it is no gateway; for one set role = \"gateway\" or \"both\" and add"
+            : "this daemon is no gateway; add"
+        throw RingwakeError(.conflict, "\(why) [gateway] with 'listen' to \(configuration.file), and restart it")
     }
 
     /// The state of the gateway; nil if this daemon is none.

@@ -40,10 +40,14 @@ def test_a_drained_gateway_keeps_pushes_and_gives_them_when_it_takes_links_again
     answer = send(gateway, token, call)
     assert (answer.status, answer.reason) == (200, None)
     assert devices(gateway)[0]["waiting"] == 1
-    # Nobody pairs either, and is told why.
+    # Nobody pairs either, and is told why; so is who invites.
+    done = gateway.ringwake("gateway", "invite")
+    assert done.returncode == 0 and "ringwake link pair" in done.stdout, done
+    assert "no device can pair until 'ringwake gateway drain --off'" in done.stderr
     done = make_device(make_daemon).start().ringwake("link", "pair", invitation(gateway)["link"])
     assert done.returncode == 7 and "drained" in done.stderr, done
     drain(gateway, "--off")
+    assert gateway.ringwake("gateway", "invite").stderr == ""
     assert "drainedMs" not in gateway.control.get("/v1/gateway")
     assert device.recorders[0].wait(call).payload == b'{"aps":{}}'
     device.wait_until_linked()

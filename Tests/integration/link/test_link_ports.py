@@ -20,6 +20,16 @@ def test_one_port_serves_pushes_and_links_by_alpn(make_daemon) -> None:
     device.recorders[0].wait(call)
 
 
+def test_a_port_that_takes_no_links_says_which_one_does(make_daemon) -> None:
+    gateway, device = make_gateway(make_daemon).start(), make_device(make_daemon).start()
+    made = invitation(gateway)
+    port = gateway.host_and_port[1]
+    done = device.ringwake("link", "pair", f"127.0.0.1:{port}", made["code"], "--pin", made["pin"])
+    assert done.returncode == 8, done
+    assert f"127.0.0.1:{port}: this port takes no links of devices" in done.stderr and "8883" in done.stderr, done
+    assert "alert" not in done.stderr
+
+
 def test_a_pin_survives_a_renewed_certificate_and_refuses_another_key(make_daemon, foreign_credentials) -> None:
     gateway, device = make_gateway(make_daemon).start(), make_device(make_daemon).start()
     made = invitation(gateway)
