@@ -80,8 +80,19 @@ package struct ReceiptBook: Sendable {
     /// What became of the pushes with this id, of whatever device and sender.
     package func entries(id: String, at now: BootInstant) -> [Entry] {
         let wanted = id.canonicalPushID
-        return pages.values.flatMap { page in
-            page.entries.filter { $0.key.id == wanted && !Self.isOld($0.value.notedAt, now) }.map(\.value.entry)
+        return entries(at: now) { $0 == wanted }.map(\.entry)
+    }
+
+    /// What became of the pushes whose ids begin with this.
+    package func entries(beginningWith start: String, at now: BootInstant) -> [(id: String, entry: Entry)] {
+        let wanted = start.canonicalPushID
+        return entries(at: now) { $0.hasPrefix(wanted) }
+    }
+
+    private func entries(at now: BootInstant, where isWanted: (String) -> Bool) -> [(id: String, entry: Entry)] {
+        pages.values.flatMap { page in
+            page.entries.filter { isWanted($0.key.id) && !Self.isOld($0.value.notedAt, now) }
+                .map { ($0.key.id, $0.value.entry) }
         }
     }
 

@@ -101,7 +101,10 @@ struct PushShowCommand: DaemonCommand {
         do throws(RingwakeError) {
             return try client.get(RequestTarget("gateway", "pushes", pushID))
         } catch {
-            guard error.code == .notFound || error.code == .conflict || error.code == .notPermitted else { throw error }
+            if error.code == .notFound || error.code == .notPermitted { return nil }
+            // A daemon that is no gateway, or several pushes.
+            let gateway: GatewayMessage? = error.code == .conflict ? try? client.get(RequestTarget("gateway")) : nil
+            guard error.code == .conflict, gateway == nil else { throw error }
             return nil
         }
     }

@@ -36,9 +36,11 @@ enum PushStateText {
         if let attempt = receipt.attempt, attempt > 1 { table.add(["attempt", "\(attempt)"]) }
         table.add(["received", style.times.full(receipt.receivedAt)])
         let details = table.lines(indent: 2).map(TerminalText.printable)
-        let lines =
-            [style.bold("push " + TerminalText.printable(receipt.pushId)) + " for a linked device"] + details + [""]
-        return lines.joined(separator: "\n") + "\n"
+        let lines = [style.bold("push " + TerminalText.printable(receipt.pushId)) + " for a linked device"] + details
+        let text = lines.joined(separator: "\n") + "\n"
+        // What waits at the gateway, or was dropped there, has no stages.
+        guard !receipt.timeline.isEmpty else { return text }
+        return text + "\n"
             + TimelineText.text(of: receipt.timeline, receivedAt: receipt.receivedAt, style: style)
     }
 

@@ -159,6 +159,11 @@ final class GatewayLinks {
     /// What became of all pushes with this id.
     func receipts(id: String) -> [ReceiptBook.Entry] { receipts.entries(id: id, at: now) }
 
+    /// The same for all pushes whose ids begin with this.
+    func receipts(beginningWith start: String) -> [(id: String, entry: ReceiptBook.Entry)] {
+        receipts.entries(beginningWith: start, at: now)
+    }
+
     /// Pushes of which the gateway knows what became.
     var receiptCount: Int { receipts.size.count }
 

@@ -188,11 +188,22 @@ final class LinkRequests {
         guard let receipt = found.first else {
             throw RingwakeError(.notFound, "no push '\(id)' for a linked device is known; it is kept for a day")
         }
+        let ids = Set(found.map(\.pushId)).sorted()
+        guard ids.count == 1 else {
+            let more = ids.count - Self.maximumNamed
+            let names = ids.prefix(Self.maximumNamed).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+            throw RingwakeError(
+                .conflict, "several pushes begin with '\(id)': \(names); give more characters of the id")
+        }
         guard found.count == 1 else {
-            throw RingwakeError(.conflict, "\(found.count) senders or apps have a push '\(id)'; ask as the sender does")
+            throw RingwakeError(
+                .conflict, "\(found.count) senders or apps have a push '\(receipt.pushId)'; ask as the sender does")
         }
         return receipt
     }
+
+    /// Pushes in an error, so that it stays readable.
+    private static let maximumNamed = 5
 
     private func invite() throws(RingwakeError) -> InvitationMessage {
         let links = try gateway()

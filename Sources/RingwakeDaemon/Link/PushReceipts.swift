@@ -60,10 +60,16 @@ final class PushReceipts {
         }
     }
 
-    /// A push of a linked device, by its id, for the gateway's operator.
+    /// Pushes of linked devices, by their id or its first characters, for the gateway's operator. A whole id wins.
     func find(id: String) -> [PushReceiptMessage] {
-        daemon.links?.receipts(id: id).map { PushReceiptMessage($0, id) } ?? []
+        guard let links = daemon.links else { return [] }
+        let exact = links.receipts(id: id).map { PushReceiptMessage($0, id) }
+        guard exact.isEmpty, id.utf8.count >= Self.shortestStart else { return exact }
+        return links.receipts(beginningWith: id).map { PushReceiptMessage($0.entry, $0.id) }
     }
+
+    /// Characters of the shortest beginning of an id, so that a typing mistake seldom means something.
+    private static let shortestStart = 4
 
     private func findLocal(
         _ app: AppID, _ sender: String, _ id: String, _ answer: @escaping (Finding) -> Void

@@ -53,6 +53,15 @@ struct ReceiptBookTests {
         #expect(book.entries(id: "aB-1", at: start).count == 1)
     }
 
+    @Test("The beginning of an id finds all pushes that begin with it")
+    func beginnings() {
+        var book = ReceiptBook()
+        book.take([receipt("woken"), receipt("ended", id: "ab-2"), receipt("ended", id: "b-1")], of: device, at: start)
+        #expect(Set(book.entries(beginningWith: "AB-", at: start).map(\.id)) == ["ab-1", "ab-2"])
+        #expect(book.entries(beginningWith: "ab-2", at: start).map(\.entry) == [.receipt(receipt("ended", id: "ab-2"))])
+        #expect(book.entries(beginningWith: "ab-", at: start.advanced(by: ReceiptBook.retention)).isEmpty)
+    }
+
     @Test("A receipt is forgotten after a day")
     func retention() {
         var book = ReceiptBook()

@@ -68,6 +68,26 @@ def test_a_push_for_a_device_that_is_away_is_queued(linked) -> None:
     until(lambda: state(gateway, token, call) == "woken", 10, lambda: str(ask(gateway, token, call)))
 
 
+def test_the_operator_finds_a_push_by_the_beginning_of_its_id(linked) -> None:
+    gateway, device = linked
+    token, start = device.device_token(), str(uuid.uuid4())[:8]
+    calls = [f"{start}-{number}{str(uuid.uuid4())[10:]}" for number in (1, 2)]
+    device.kill()
+    until(lambda: gateway.control.get("/v1/gateway")["online"] == 0, 30, "the end of the link")
+    for call in calls:
+        assert send(gateway, token, call).status == 200
+    shown = gateway.ringwake("push", "show", calls[1][:10].upper())
+    assert shown.stdout.startswith(f"push {calls[1]} for a linked device\n"), shown
+    # Nothing has happened to it yet: no heading of stages.
+    assert "queued" in shown.stdout and "stage" not in shown.stdout, shown.stdout
+    both = gateway.ringwake("push", "show", start)
+    assert both.returncode == 1 and all(call in both.stderr for call in calls), both
+    assert f"several pushes begin with '{start}'" in both.stderr and "more characters" in both.stderr
+    assert gateway.ringwake("push", "show", start[:3]).returncode != 0
+    # A daemon that is no gateway knows none.
+    assert "several" not in device.start().ringwake("push", "show", "0" * 8).stderr
+
+
 def test_a_gateway_that_starts_again_gets_the_receipts_of_the_last_day_again(linked) -> None:
     gateway, device = linked
     token, call = device.device_token(), str(uuid.uuid4())
