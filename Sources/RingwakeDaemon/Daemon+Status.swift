@@ -60,6 +60,7 @@ extension Daemon {
             wakeups: StatusMessage.Wakeups(
                 total: statistics.total,
                 byCause: Dictionary(statistics.byCause.map { ($0.key.name, $0.value) }) { $0 + $1 }))
+        message.role = configuration.role.rawValue
         message.unusedPorts = passed.unused.isEmpty ? nil : passed.unused
         let clocks = calls.senderClocks.wrong.mapValues(\.milliseconds)
         message.pushes.clocksBehindMs = clocks.isEmpty ? nil : clocks

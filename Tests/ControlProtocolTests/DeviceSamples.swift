@@ -31,6 +31,7 @@ enum DeviceSamples {
     static let status: StatusMessage = {
         var status = MessageSamples.status(
             .init(file: "/var/lib/ringwake/store.db", state: "working", pushes: 8, calls: 7, bytes: 40_960))
+        status.role = "device"
         status.struckOut = ["com.example.phone"]
         status.doNotDisturb = .init(state: "scheduled", active: true)
         status.awake = .init(needed: true, by: "kernel", why: "logind is not there")

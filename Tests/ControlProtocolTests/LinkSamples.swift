@@ -27,9 +27,13 @@ enum LinkSamples {
     private static let device = String(repeating: "qxd4f2", count: 8) + "abcd"
     private static let pin = String(repeating: "0f", count: 32)
 
-    static let gateway = GatewayMessage(
-        address: "0.0.0.0:8883", onPushPorts: false, admission: "invite", devices: 2, online: 1, waiting: 3,
-        invitations: 1, linked: 5, unlinked: 4, refused: 2, acknowledged: 40, dropped: 1)
+    static let gateway: GatewayMessage = {
+        var message = GatewayMessage(
+            address: "0.0.0.0:8883", onPushPorts: false, admission: "invite", devices: 2, online: 1, waiting: 3,
+            invitations: 1, linked: 5, unlinked: 4, refused: 2, acknowledged: 40, dropped: 1)
+        message.publicAddress = "push.example.com:8883"
+        return message
+    }()
 
     private static let pushPorts = GatewayMessage(
         address: nil, onPushPorts: true, admission: "open", devices: 0, online: 0, waiting: 0, invitations: 0,

@@ -42,6 +42,7 @@ nonisolated struct DocumentedWordsTests {
         ("AudioErrorCode", nil, words(AudioSessionError.Code.self)),
         ("AudioPort", "kind", words(AudioPort.Kind.self)),
         ("AudioBackend", nil, words(AudioSettings.Backend.self)),
+        ("StatusMessage", "role", words(DaemonRole.self)),
         ("GatewayMessage", "admission", words(GatewaySettings.Admission.self)),
         ("PushReceiptMessage", "state", words(PushMessage.State.self).union(["forwarded", "queued", "dropped"])),
         ("LinkReset", "mode", words(LinkSettings.ResetMode.self)),

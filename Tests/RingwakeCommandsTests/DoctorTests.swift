@@ -137,6 +137,83 @@ struct DoctorTests {
         #expect(StatusText.text(of: status, style: .init(isEnabled: false)).contains("not used: systemd holds a (b)"))
     }
 
+    @Test("A gateway has one line: what is true, or what keeps devices and senders away")
+    func gateway() throws {
+        func line(_ change: (inout StatusMessage) -> Void) throws -> Finding {
+            var status = try status()
+            status.gateway = GatewayMessage(
+                address: "0.0.0.0:8883", onPushPorts: false, admission: "invite", devices: 3, online: 2, waiting: 0,
+                invitations: 0, linked: 0, unlinked: 0, refused: 0, acknowledged: 0, dropped: 0)
+            status.gateway?.publicAddress = "push.example.com:8883"
+            status.role = "gateway"
+            change(&status)
+            let found = try report { $0.status = status }.findings.filter { $0.check == "gateway" }
+            #expect(found.count == 1)
+            return try #require(found.first)
+        }
+        let fine = try line { _ in }
+        #expect(fine.state == .ok)
+        #expect(
+            fine.message
+                == "devices link to 0.0.0.0:8883, which they know as push.example.com:8883; 3 devices, 2 online")
+        let onPushPorts = try line {
+            $0.gateway?.address = nil
+            $0.gateway?.onPushPorts = true
+        }
+        #expect(onPushPorts.state == .ok && onPushPorts.message.hasPrefix("devices link to the ports for pushes, "))
+        let closed = try line { $0.gateway?.address = nil }
+        #expect(closed.state == .problem && closed.message.hasPrefix("the port for links is not open"))
+        let drained = try line { $0.gateway?.drainedMs = 90_000 }
+        #expect(drained.state == .warning && drained.hint == "run 'ringwake gateway drain --off'")
+        let unreachable = try line { $0.listeners = [] }
+        #expect(unreachable.state == .problem && unreachable.message.hasPrefix("no port for pushes is open"))
+        #expect(try line { $0.gateway = nil }.hint == "restart the daemon, and see its log")
+        let failing = try line { ($0.gateway, $0.journal.state) = (nil, "failing") }
+        #expect(failing.state == .problem && failing.hint == "see 'store' below")
+    }
+
+    @Test("A gateway is told nothing of ringing, and a device nothing of provider tokens")
+    func roles() throws {
+        func text(role: String) throws -> String {
+            try report {
+                $0.status?.role = role
+                $0.status?.listeners = []
+                $0.ports = []
+                $0.configuration?.teams = []
+                $0.status?.pushes.clocksBehindMs = ["TEAM123456": 90_000]
+                ($0.isClockKept, $0.canStayAwake, $0.systemBusProblem) = (false, false, "no bus")
+                $0.status?.connection = nil
+                $0.status?.problems = [
+                    .init(file: "/c.pem", .wrongNames, .warning, message: "no", hint: "run 'ringwake setup --host'")
+                ]
+            }.text(style: TextStyle(isEnabled: false))
+        }
+        let (gateway, device, both) = (try text(role: "gateway"), try text(role: "device"), try text(role: "both"))
+        for words in ["call rings", "calls ring", "ringwake setup"] {
+            #expect(!gateway.contains(words) && both.contains(words), "\(words)")
+        }
+        #expect(!device.contains("token") && both.contains("token") && gateway.contains("token"))
+    }
+
+    @Test("A client reset that waits for a person is a problem with its command")
+    func waitingReset() throws {
+        var link = LinkMessage(state: .linked)
+        (link.gateway, link.problem) = ("push.example.com:8883", "registrations differ")
+        link.reset = .init(code: "gateway-ahead", why: "why", mode: "manual", result: "waiting", at: "", copies: nil)
+        let report = try report { $0.status?.link = link }
+        let finding = try #require(report.findings.first { $0.check == "link" })
+        #expect(finding.state == .problem && finding.hint?.hasPrefix("run 'ringwake link reset --now'") == true)
+        let shown = LinkText.text(of: link, style: .init(isEnabled: false))
+        #expect(shown.contains("waiting: why; run 'ringwake link reset --now'\n"))
+    }
+
+    @Test("A pin may be a CA's key: the device isn't told which")
+    func pin() {
+        var link = LinkMessage(state: .linked)
+        (link.gateway, link.trust) = ("push.example.com:8883", "pin")
+        #expect(LinkText.text(of: link, style: .init(isEnabled: false)).contains("trust    the pinned key or CA\n"))
+    }
+
     @Test("The audio server counts where the daemon uses one")
     func audio() throws {
         #expect(try bad { $0.missingAudioSocket = "/run/user/1/pulse/native" }.count == 1)

@@ -9,6 +9,8 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var pid: Int32
     /// Milliseconds since it started, on the boot clock.
     package var uptimeMs: Int64
+    /// `both`, `device` or `gateway`; nil from a daemon that doesn't say.
+    package var role: String?
     /// Path of its configuration file.
     package var configuration: String
     /// Directory of the apps' files.

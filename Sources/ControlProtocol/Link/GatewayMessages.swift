@@ -3,6 +3,8 @@ package struct GatewayMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     /// The port for links; nil if they come on the ports for pushes only.
     package var address: String?
+    /// What devices connect to, as `host:port`; nil if this host has no name.
+    package var publicAddress: String?
     /// Whether links are accepted on the ports for pushes too.
     package var onPushPorts: Bool
     /// `invite` or `open`.

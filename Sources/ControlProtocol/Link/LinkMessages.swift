@@ -76,6 +76,8 @@ package struct LinkMessage: Codable, Equatable, Sendable {
         /// The folder with the registrations before and after, and the gateway's.
         package var copies: String?
 
+        package var isWaiting: Bool { result == "waiting" }
+
         package init(code: String, why: String, mode: String, result: String, at: String, copies: String?) {
             self.code = code
             self.why = why

@@ -48,6 +48,8 @@ struct DoctorFacts {
     var missingAudioSocket: String?
     var facilities: [FacilityMessage] = []
 
+    /// `both`, `device` or `gateway`, as far as it is known.
+    var role: String? { status?.role ?? configuration?.role }
     /// The user that the daemon runs as, as far as it is known.
     var daemonUser: UInt32? { configuration?.user }
     /// The files of apps and teams that are wrong. A running daemon may still use what a file said before.

@@ -97,7 +97,8 @@ enum LinkText {
             table.add(["last end", "\(TerminalText.printable(end.why)), \(ago) ago"])
         }
         if let reset = link.reset {
-            table.add(["reset", TerminalText.printable("\(reset.result): \(reset.why)")])
+            let advice = reset.isWaiting ? "; run 'ringwake link reset --now'" : ""
+            table.add(["reset", TerminalText.printable("\(reset.result): \(reset.why)\(advice)")])
             if let copies = reset.copies { table.add(["copies", TerminalText.printable(copies)]) }
         }
         var lines = [style.bold("link")] + table.lines(indent: 2)

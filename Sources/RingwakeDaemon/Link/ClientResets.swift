@@ -17,6 +17,7 @@ final class ClientResets {
         let mode: String
         /// `begun`, `waiting` for a person, `recovered`, `discarded`, or `failed`.
         var result: String
+        static let waiting = "waiting"
         /// In ms since 1970.
         let at: Int64
         /// The folder with the copies.
@@ -48,7 +49,7 @@ final class ClientResets {
 
     /// The two disagree, and a person has to decide.
     func wait(_ why: LinkDisagreement, _ text: String, _ mode: LinkResetMode) {
-        last = Report(why: why, text: text, mode: mode.rawValue, result: "waiting", at: unixMilliseconds())
+        last = Report(why: why, text: text, mode: mode.rawValue, result: Report.waiting, at: unixMilliseconds())
         logger.error(
             "this device and its gateway do not agree, and nothing is changed; run 'ringwake link reset --now'",
             metadata: ["code": "\(why.rawValue)", "why": "\(text)"])

@@ -81,6 +81,7 @@ final class LinkRequests {
             online: links.machine.onlineCount, waiting: links.machine.mailCount, invitations: links.openInvitations,
             linked: links.counters.linked, unlinked: links.counters.unlinked, refused: links.counters.refused,
             acknowledged: links.counters.acknowledged, dropped: links.counters.dropped)
+        message.publicAddress = try? publicAddress(links)
         message.drainedMs = links.drainedTime?.milliseconds
         return message
     }
@@ -325,7 +326,7 @@ final class LinkRequests {
         message.revision = daemon.tokens.revision
         message.gatewayRevision = outbound.synchronizer.acknowledgedRevision
         message.problem = outbound.problem?.text ?? outbound.synchronizer.problem
-        message.reset = outbound.synchronizer.resets.last.map { LinkMessage.Reset($0) }
+        message.reset = outbound.synchronizer.lastReset.map { LinkMessage.Reset($0) }
         return message
     }
 }

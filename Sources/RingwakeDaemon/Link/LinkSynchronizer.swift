@@ -37,7 +37,7 @@ final class LinkSynchronizer {
     /// This device's key for sealed payloads, in base64.
     var sealing: String?
     /// Why the gateway doesn't take the registrations; nil if it does.
-    private(set) var problem: String?
+    private var refusal: String?
     /// The revision that the gateway has.
     private(set) var acknowledgedRevision: UInt64?
 
@@ -85,7 +85,7 @@ final class LinkSynchronizer {
         acknowledgedRevision = welcome.revision
         epoch = welcome.epoch
         allowsRecovery = welcome.allowsRecovery
-        (hasComparedRefused, sentRevision, problem) = (false, nil, nil)
+        (hasComparedRefused, sentRevision, refusal) = (false, nil, nil)
         if run != welcome.run { receipts.tellAll() }
         run = welcome.run
         if let known, known != welcome.epoch {
@@ -140,7 +140,7 @@ final class LinkSynchronizer {
         guard outstanding == nil else { return }
         if let open = disagreement {
             if open.mode != .manual || open.why == .refused { compare() }
-        } else if acknowledgedRevision != tokens.revision, problem == nil || sentRevision != tokens.revision {
+        } else if acknowledgedRevision != tokens.revision, refusal == nil || sentRevision != tokens.revision {
             sentRevision = tokens.revision
             var set = tokens.registrations
             set.sealing = sealing
@@ -162,7 +162,7 @@ final class LinkSynchronizer {
     private func registered(_ sent: UInt64, _ reason: MQTTReason, _ text: String?) {
         guard reason == .success else {
             let why = text ?? "reason \(reason.rawValue)"
-            problem = why
+            refusal = why
             logger.error("the gateway refuses the registrations", metadata: ["why": "\(why)"])
             // It is busy, or its disk is full: nothing is wrong with them.
             guard reason != .quotaExceeded, reason != .implementationSpecificError else { return sendAgainLater() }
@@ -173,7 +173,7 @@ final class LinkSynchronizer {
             disagreement = Disagreement(why: .refused, text: why, mode: mode)
             return
         }
-        problem = text
+        refusal = text
         if let text { logger.warning("the gateway has taken the registrations, but", metadata: ["why": "\(text)"]) }
         acknowledgedRevision = sent
     }
@@ -196,8 +196,20 @@ final class LinkSynchronizer {
         allowsRecovery || configuredMode == .discard ? configuredMode : .manual
     }
 
+    /// What a person has to do; nil: nothing.
+    var problem: String? {
+        guard let open = disagreement, isWaiting else { return refusal }
+        return "registrations differ here and at the gateway (\(open.text)), and nothing is changed until somebody "
+            + "runs 'ringwake link reset --now'"
+    }
+
     /// Whether a person has to decide.
-    var waitsForPerson: Bool { disagreement?.mode == .manual }
+    private var isWaiting: Bool { disagreement?.mode == .manual && resets.last?.result == ClientResets.Report.waiting }
+
+    /// The last disagreement. One that waited for a person may be over without one.
+    var lastReset: ClientResets.Report? {
+        disagreement == nil && resets.last?.result == ClientResets.Report.waiting ? nil : resets.last
+    }
 
     private func disagree(_ why: LinkDisagreement, _ text: String) {
         guard !isVisit else {
@@ -235,7 +247,7 @@ final class LinkSynchronizer {
     /// The gateway's registrations have come.
     func compared(with gateway: GatewayRegistrations, apps: Set<AppID>) {
         guard let open = disagreement, case .comparison = outstanding else { return }
-        let refusedAgain = open.why == .refused && problem != nil
+        let refusedAgain = open.why == .refused && refusal != nil
         let plan = LinkResetPlan(local: tokens.registrations, gateway: gateway, apps: apps, mode: open.mode)
         if refusedAgain, plan.adopted.isEmpty, plan.expired.isEmpty {
             // It is refused for another reason, such as a topic that no team there may send to.
@@ -249,7 +261,7 @@ final class LinkSynchronizer {
         do throws(RingwakeError) {
             try resets.run(open.why, open.text, open.mode, plan, gateway)
             disagreement = nil
-            problem = nil
+            refusal = nil
             acknowledgedRevision = gateway.revision
             if let epoch { onAgreed(epoch) }
             onReset()

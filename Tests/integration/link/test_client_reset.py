@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.credentials import APP
 from support.daemon import Daemon
+from support.doctor import doctor
 from support.links import Device, address, devices, fix_port, make_device, make_gateway, pair, send
 from support.waiting import until
 from support.watching import Watcher
@@ -130,9 +131,16 @@ def test_a_manual_reset_waits_for_a_person_and_pushes_come_meanwhile(make_daemon
     push(gateway, device, token)
     assert device.ringwake("link", "reset").returncode == 0
     assert reset(device)["result"] == "waiting"
+    # Everything that a person looks at names the command.
+    command = "'ringwake link reset --now'"
+    assert command in doctor(device).problem("link", "registrations differ")["hint"]
+    assert command in device.ringwake("status").stdout
+    line = next(one for one in device.ringwake("link", "status").stdout.splitlines() if "waiting: " in one)
+    assert command in line
     assert device.ringwake("link", "reset", "--now").returncode == 0
     until(lambda: reset(device)["result"] == "recovered", 30, lambda: f"{device.link}")
     device.wait_until_linked()
+    assert doctor(device).named("link", "linked to")["state"] == "ok"
     push(gateway, device, token)
     done = device.ringwake("link", "reset", "--now")
     assert done.returncode == 1 and "agree" in done.stderr

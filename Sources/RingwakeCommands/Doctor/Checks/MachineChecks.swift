@@ -10,18 +10,22 @@ enum ClockCheck {
         if let clock = facts.status?.clock, let why = clock.why {
             return [.problem(name, why, hint: "until then senders get 503")]
         }
+        // A device verifies no provider tokens.
+        let judgesTokens = facts.role != "device"
+        let judged = judgesTokens ? "certificates and tokens" : "certificates"
         if let built = facts.builtAt, facts.now + tolerance < built {
             return [
                 .problem(
-                    name, "it is before the day when this program was built, so certificates and tokens look invalid",
+                    name, "it is before the day when this program was built, so \(judged) look invalid",
                     hint: "set this machine's clock, and let a time service keep it")
             ]
         }
         guard facts.isClockKept else {
+            let why = judgesTokens ? "provider tokens are valid for an hour" : "pushes and certificates expire"
             return [
                 .note(
                     name, "no time service keeps the clock",
-                    hint: "provider tokens are valid for an hour: run chrony, systemd-timesyncd or another")
+                    hint: "\(why): run chrony, systemd-timesyncd or another")
             ]
         }
         return [.ok(name, "a time service keeps it")]

@@ -18,8 +18,10 @@ enum CertificateCheck {
         }
         return CredentialProblem.sorted(merged).map { problem in
             let text = "\(problem.file): \(problem.message)"
-            return problem.severity == .error
-                ? .problem(name, text, hint: problem.hint) : .warning(name, text, hint: problem.hint)
+            // 'ringwake setup' makes a daemon with an app.
+            let isForApps = problem.problem == CredentialProblem.Kind.wrongNames.rawValue && facts.role == "gateway"
+            let hint = isForApps ? "issue it for the name or address that they use" : problem.hint
+            return problem.severity == .error ? .problem(name, text, hint: hint) : .warning(name, text, hint: hint)
         }
     }
 }
@@ -31,13 +33,10 @@ enum TeamCheck {
     static func findings(_ facts: DoctorFacts) -> [Finding] {
         guard let configuration = facts.configuration else { return [] }
         // A device's senders are its gateway's.
-        if configuration.role == "device" { return [] }
+        if facts.role == "device" { return [] }
         guard !configuration.teams.isEmpty else {
-            return [
-                .problem(
-                    name, "no team may send pushes",
-                    hint: "add one with 'ringwake team add', or run 'ringwake setup'")
-            ]
+            let hint = "add one with 'ringwake team add'" + (facts.role == "gateway" ? "" : ", or run 'ringwake setup'")
+            return [.problem(name, "no team may send pushes", hint: hint)]
         }
         let hasAuthorities = configuration.server?.providerCas.isEmpty == false
         var findings = configuration.teams.filter { $0.keys.isEmpty && !hasAuthorities }.map { team in
@@ -65,7 +64,7 @@ enum AppCheck {
     static func findings(_ facts: DoctorFacts) -> [Finding] {
         let name = "apps"
         guard let count = facts.status?.apps ?? facts.configuration?.apps.count else { return [] }
-        if facts.configuration?.role == "gateway" { return [] }
+        if facts.role == "gateway" { return [] }
         guard count > 0 else {
             return [
                 .problem(
@@ -90,26 +89,30 @@ enum PortCheck {
                     hint: port.remedy)
             }
         }
-        if facts.configuration?.role == "device" { return [] }
+        if facts.role == "device" { return [] }
         guard facts.status != nil else {
             guard let listeners = facts.configuration?.listeners else { return [] }
-            if listeners.isEmpty { return facts.unit == nil || !facts.isSystem ? [none] : [] }
+            if listeners.isEmpty { return facts.unit == nil || !facts.isSystem ? [none(facts)] : [] }
             return facts.takenPorts.map {
                 .problem(
                     name, "another process holds \($0), so the daemon cannot start",
                     hint: "'ss -ltnp' names it: stop it, or change the address of the [[listener]]")
             }
         }
-        guard !facts.ports.isEmpty else { return [none] }
+        // A gateway's line says it.
+        guard !facts.ports.isEmpty else { return facts.status?.gateway == nil ? [none(facts)] : [] }
         return facts.ports.flatMap(findings)
     }
 
-    private static var none: Finding {
+    private static func none(_ facts: DoctorFacts) -> Finding {
         .problem(
             name, "the daemon listens on no port, so no sender reaches it",
-            hint: "with systemd's sockets run 'systemctl restart ringwaked'; without them add a [[listener]] to the "
-                + "configuration, or run 'ringwake setup'")
+            hint: remedy + (facts.role == "gateway" ? "" : ", or run 'ringwake setup'"))
     }
+
+    /// What opens a port for senders.
+    static let remedy =
+        "with systemd's sockets run 'systemctl restart ringwaked'; without them add a [[listener]] to the configuration"
 
     private static func findings(_ port: PortLook) -> [Finding] {
         let place = "\(port.address) (\(port.environment))"
@@ -142,7 +145,7 @@ enum PushCheck {
 
     static func findings(_ facts: DoctorFacts) -> [Finding] {
         guard let pushes = facts.status?.pushes else { return [] }
-        return refused(pushes) + failed(pushes) + clocks(pushes)
+        return refused(pushes) + failed(pushes) + clocks(pushes, role: facts.role)
     }
 
     private static func failed(_ pushes: StatusMessage.Pushes) -> [Finding] {
@@ -156,11 +159,10 @@ enum PushCheck {
         ]
     }
 
-    private static func clocks(_ pushes: StatusMessage.Pushes) -> [Finding] {
-        SenderClockText.lines(pushes).map {
-            .warning(
-                name, $0,
-                hint: "set both clocks by NTP: a wrong one makes pushes expire and provider tokens invalid")
+    private static func clocks(_ pushes: StatusMessage.Pushes, role: String?) -> [Finding] {
+        let effect = role == "device" ? "makes pushes expire" : "makes pushes expire and provider tokens invalid"
+        return SenderClockText.lines(pushes).map {
+            .warning(name, $0, hint: "set both clocks by NTP: a wrong one \(effect)")
         }
     }
 
@@ -174,64 +176,5 @@ enum PushCheck {
         return last.acceptedSince > 0
             ? [.note(name, text + ", \(last.acceptedSince) accepted since", hint: hint)]
             : [.warning(name, text + ", none accepted since", hint: hint)]
-    }
-}
-
-/// The network.
-enum NetworkCheck {
-    static func findings(_ facts: DoctorFacts) -> [Finding] {
-        let name = "network"
-        guard let status = facts.status else { return [] }
-        guard let connection = status.connection else {
-            return [
-                .note(
-                    name, "the network is not watched" + (status.reachability.why.map { ": \($0)" } ?? ""),
-                    hint: "calls ring nevertheless; handlers are not notified of changes")
-            ]
-        }
-        let why = connection.why.map { " (\($0))" } ?? ""
-        guard connection.status == "offline" else { return [.ok(name, connection.status + why)] }
-        return [
-            .warning(
-                name, "this machine is offline\(why), so senders elsewhere do not reach it",
-                hint: "'ringwake reachability' shows what is missing")
-        ]
-    }
-}
-
-/// The link to the gateway is there.
-enum LinkCheck {
-    private static let name = "link"
-
-    static func findings(_ facts: DoctorFacts) -> [Finding] {
-        guard let status = facts.status else { return [] }
-        guard let link = status.link else {
-            guard facts.configuration?.role == "device" else { return [] }
-            return [
-                .problem(
-                    name, "the device is not paired with a gateway, so no push reaches it",
-                    hint: "run 'ringwake gateway invite' on the gateway, and 'ringwake link pair' here")
-            ]
-        }
-        if let problem = link.problem {
-            return [.problem(name, problem, hint: "'ringwake link status' says more")]
-        }
-        let gateway = link.gateway ?? ""
-        switch link.state {
-        case LinkMessage.State.linked.rawValue: return [.ok(name, "linked to \(gateway)")]
-        case LinkMessage.State.unreachable.rawValue:
-            return [
-                .problem(
-                    name, "there is no way to the gateway \(gateway)",
-                    hint: "'ringwake reachability' shows where it ends: the name, the route, or the network")
-            ]
-        default:
-            let why = link.lastEnd.map { ": \($0.why)" } ?? ""
-            return [
-                .problem(
-                    name, "not linked to \(gateway)\(why)",
-                    hint: "if the certificate is refused, or nothing answers, look at 'ringwake gateway status' there")
-            ]
-        }
     }
 }
