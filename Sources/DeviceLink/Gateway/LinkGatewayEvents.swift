@@ -71,8 +71,6 @@ package enum LinkGatewayEffect: Hashable, Sendable {
     case send(LinkID, MQTTPacket)
     /// Close it when everything was sent. With the cause, for the log.
     case close(LinkID, String)
-    /// Whether the link waits for an acknowledgement: a dead one should be found soon then.
-    case awaits(LinkID, Bool)
     case append(DeviceID, LinkPush, replacing: [MailKey])
     case remove(DeviceID, [MailKey])
     case read(DeviceID, [MailKey])

@@ -252,7 +252,6 @@ package struct LinkGatewayStateMachine {
         let room = links.room(of: device)
         let list = mail.change(device) { change(&$0, room) }
         for effect in list { run(effect, of: device) }
-        if let (id, awaits) = links.noteAwaiting(device) { effects.append(.awaits(id, awaits)) }
     }
 
     private mutating func run(_ effect: Mailbox.Effect, of device: DeviceID) {

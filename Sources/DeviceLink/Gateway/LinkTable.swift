@@ -10,8 +10,6 @@ struct LinkTable {
         fileprivate(set) var device: DeviceID?
         /// The revision of the registrations that the device has from this gateway's store; nil if it has none.
         var revision: UInt64?
-        /// Whether an acknowledgement is awaited.
-        fileprivate var awaits = false
     }
 
     private var links: [LinkID: Link] = [:]
@@ -38,15 +36,6 @@ struct LinkTable {
 
     /// How many pushes a device can take now; nil without a link.
     func room(of device: DeviceID) -> Int? { online[device].flatMap { links[$0]?.session.room } }
-
-    /// Whether the link of a device waits for an acknowledgement; nil if that has not changed.
-    mutating func noteAwaiting(_ device: DeviceID) -> (link: LinkID, awaits: Bool)? {
-        guard let id = online[device], let link = links[id] else { return nil }
-        let awaits = !link.session.keysInFlight.isEmpty
-        guard awaits != link.awaits else { return nil }
-        links[id]?.awaits = awaits
-        return (id, awaits)
-    }
 
     mutating func open(_ id: LinkID, network: String, at now: BootInstant) {
         links[id] = Link(network: network, session: GatewaySession(at: now))

@@ -18,7 +18,7 @@ package final class LinkServer {
     private var links: [LinkID: LinkConnection] = [:]
     private var places: ConnectionPlaces<LinkConnection>
     private var lastID: UInt64 = 0
-    /// Links to which something was sent not long ago.
+    /// Links that find their death soon: something was sent on them not long ago.
     private var sent: [LinkID] = []
     private var sentTimer: Timer?
     /// Gets the events of the connections, from the loop.
@@ -66,9 +66,10 @@ package final class LinkServer {
     package func send(_ packet: MQTTPacket, to id: LinkID) {
         guard let link = links[id] else { return }
         link.stream.send(packet)
-        if !link.hasSent { sent.append(id) }
-        link.hasSent = true
         link.sentAt = runLoop.now
+        guard !link.findsDeathSoon else { return }
+        link.findsDeathSoon = true
+        sent.append(id)
         expectAcknowledgements()
     }
 
@@ -85,10 +86,7 @@ package final class LinkServer {
     /// Whether there is a place for one more link of a device.
     package func hasRoom(for device: String) -> Bool { places.hasRoom(for: device) }
 
-    /// Whether an acknowledgement of the device is awaited, however long it takes.
-    package func awaits(_ id: LinkID, _ awaits: Bool) { links[id]?.isAwaiting = awaits }
-
-    /// Of other packets nobody says when they have arrived, so the kernel is asked, once in a while.
+    /// Nobody says when the peer's kernel has acknowledged all, so ours is asked, once in a while.
     private func expectAcknowledgements() {
         guard sentTimer == nil, !sent.isEmpty else { return }
         sentTimer = runLoop.schedule(
@@ -99,8 +97,8 @@ package final class LinkServer {
             let before = runLoop.now.advanced(by: .zero - LinkConnection.deadAfter)
             sent = sent.filter { id in
                 guard let link = links[id] else { return false }
-                link.hasSent = link.sentAt > before || link.stream.hasUnacknowledgedOutput
-                return link.hasSent
+                link.findsDeathSoon = link.sentAt > before || link.stream.hasUnacknowledgedOutput
+                return link.findsDeathSoon
             }
             expectAcknowledgements()
         }
@@ -168,12 +166,8 @@ final class LinkConnection: PacketStreamOwner, PlacedConnection {
     var account: String? { didSet { proof = LinkProof.none } }
     /// Nil before CONNECT.
     private var proof: LinkProof?
-    /// An acknowledgement of the device is awaited.
-    var isAwaiting = false { didSet { findDeathSoon() } }
-    /// Something was sent not long ago: see ``sentAt``.
-    var hasSent = false { didSet { findDeathSoon() } }
+    /// When something was sent last.
     var sentAt: BootClock.Instant
-    private var findsDeathSoon = false
     let stream: PacketStream
     var waitsForUs: Bool { stream.hasUnreadInput }
     private let runLoop: RunLoop
@@ -223,13 +217,15 @@ final class LinkConnection: PacketStreamOwner, PlacedConnection {
     /// How long sent bytes may lack the acknowledgement of the peer's kernel, before the connection is dead.
     static let deadAfter = Duration.seconds(10)
 
-    /// Keep-alives don't find a dead connection while sent bytes are unacknowledged: the kernel repeats these, for a quarter
-    /// of an hour. On a connection without such bytes the limit would end it by a single lost keep-alive (tried).
-    private func findDeathSoon() {
-        guard findsDeathSoon != (isAwaiting || hasSent) else { return }
-        findsDeathSoon.toggle()
-        stream.set(
-            Int32(IPPROTO_TCP), Int32(TCP_USER_TIMEOUT), findsDeathSoon ? Int32(Self.deadAfter.milliseconds) : 0)
+    /// Whether the kernel gives the connection up ``deadAfter`` after bytes that nobody acknowledges. Keep-alives don't find
+    /// that: while the kernel repeats such bytes, for a quarter of an hour, it sends none. Without such bytes the limit would
+    /// end the connection by a single lost keep-alive (tried).
+    var findsDeathSoon = false {
+        didSet {
+            guard findsDeathSoon != oldValue else { return }
+            stream.set(
+                Int32(IPPROTO_TCP), Int32(TCP_USER_TIMEOUT), findsDeathSoon ? Int32(Self.deadAfter.milliseconds) : 0)
+        }
     }
 
     /// The kernel has given the peer up (tcp(7), TCP_USER_TIMEOUT and keep-alives).

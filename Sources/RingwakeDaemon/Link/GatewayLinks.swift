@@ -247,7 +247,6 @@ final class GatewayLinks {
         case .close(let link, let cause):
             logger.debug("a link ends", metadata: ["peer": "\(server.address(of: link) ?? "")", "cause": "\(cause)"])
             server.close(link)
-        case .awaits(let link, let awaits): server.awaits(link, awaits)
         case .allow(let link, let bytes):
             server.allow(link, packetBytes: bytes, device: machine.device(of: link)?.rawValue ?? "")
         case .append(let device, let push, let replaced):

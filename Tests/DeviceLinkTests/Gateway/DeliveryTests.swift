@@ -13,11 +13,9 @@ import Testing
         let link = gateway.link()
         let sent = gateway.push()
         #expect(sent.pushIDs == ["push-1"] && sent.appends.isEmpty && sent.answers.isEmpty)
-        #expect(sent.contains(.awaits(link, true)))
         #expect(gateway.machine.nextDeadline == gateway.now.advanced(by: .milliseconds(50)))
         let effects = gateway.acknowledge(sent.publish, on: link)
         #expect(effects.answers == [1: .delivered] && effects.removed.isEmpty)
-        #expect(effects.contains(.awaits(link, false)))
         #expect(gateway.machine.mailCount == 0 && gateway.machine.nextDeadline == nil)
         #expect(gateway.wait(.seconds(1)).isEmpty)
     }
