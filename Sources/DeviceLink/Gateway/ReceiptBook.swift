@@ -20,6 +20,12 @@ package struct ReceiptBook: Sendable {
             if case .fate(let fate, _) = self, case .fate(let known, _) = other { fate == known } else { self == other }
         }
 
+        /// With its key and its place in the table.
+        fileprivate var size: Size {
+            guard case .receipt(let receipt) = self else { return Size(count: 1, bytes: 300) }
+            return Size(count: 1, bytes: 400 + receipt.textBytes)
+        }
+
         /// When its push came to the gateway, in ms since 1970.
         var at: Int64 {
             switch self {
@@ -33,6 +39,16 @@ package struct ReceiptBook: Sendable {
     private struct Page: Sendable {
         var entries: [ReceiptKey: (entry: Entry, notedAt: BootInstant)] = [:]
         var size = Size()
+
+        /// - Returns: what stood there before, and by how much the page has grown.
+        mutating func put(
+            _ entry: Entry, _ key: ReceiptKey, at time: BootInstant
+        ) -> (former: Entry?, growth: Size) {
+            let former = entries.updateValue((entry, time), forKey: key)?.entry
+            let growth = entry.size - (former?.size ?? Size())
+            size = size + growth
+            return (former, growth)
+        }
     }
 
     /// How much there is.
@@ -122,11 +138,9 @@ package struct ReceiptBook: Sendable {
     private mutating func put(
         _ entry: Entry, _ key: ReceiptKey, _ device: DeviceID, _ now: BootInstant
     ) -> Bool {
-        let former = pages[device, default: Page()].entries.updateValue((entry, now), forKey: key)
-        let growth = Self.size(of: entry) - (former.map { Self.size(of: $0.entry) } ?? Size())
-        pages[device, default: Page()].size = pages[device, default: Page()].size + growth
+        let (former, growth) = pages[device, default: Page()].put(entry, key, at: now)
         size = size + growth
-        let isNew = former.map { !entry.says($0.entry) } ?? true
+        let isNew = former.map { !entry.says($0) } ?? true
         if pages[device]?.size.exceeds(Self.maximumOfDevice) ?? false {
             trim(device, to: Self.maximumOfDevice.nineTenths, now)
         }
@@ -146,19 +160,11 @@ package struct ReceiptBook: Sendable {
         let newestFirst = former.entries.filter { !Self.isOld($0.value.notedAt, now) }
             .sorted { $0.value.entry.at > $1.value.entry.at }
         for (key, kept) in newestFirst {
-            let larger = page.size + Self.size(of: kept.entry)
-            if larger.exceeds(maximum), !page.entries.isEmpty { break }
-            page.size = larger
-            page.entries[key] = kept
+            if !page.entries.isEmpty, (page.size + kept.entry.size).exceeds(maximum) { break }
+            _ = page.put(kept.entry, key, at: kept.notedAt)
         }
         size = size - former.size + page.size
         pages[device] = page.entries.isEmpty ? nil : page
-    }
-
-    /// With its key and its place in the table.
-    private static func size(of entry: Entry) -> Size {
-        guard case .receipt(let receipt) = entry else { return Size(count: 1, bytes: 300) }
-        return Size(count: 1, bytes: 400 + receipt.textBytes)
     }
 
     private static func isOld(_ time: BootInstant, _ now: BootInstant) -> Bool {

@@ -98,7 +98,7 @@ package struct DeviceKeepalives: Sendable {
     private mutating func makeRoom(at now: BootInstant) {
         guard count >= capacity else { return }
         let newestFirst = all.filter { $0.row.isRecent(at: now) }.sorted { $0.row.usedAt > $1.row.usedAt }
-            .prefix(max(capacity / 10 * 9, capacity - max(1, capacity / 10)))
+            .prefix(capacity - max(1, capacity / 10))
         rows = [:]
         for (device, network, row) in newestFirst { rows[device, default: [:]][network] = row }
         count = newestFirst.count

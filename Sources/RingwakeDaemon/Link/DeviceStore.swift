@@ -53,9 +53,8 @@ final class DeviceStore {
         lastNumber += 1
         if var work = waiting.removeValue(forKey: device) {
             work.record = record
-            // Nobody waits for an order of the administrator but by its number.
-            if case .administrative = change {
-            } else {
+            // An order is waited for by its number (``whenDurable(_:)``).
+            if change != .administrative(device) {
                 work.changes = work.changes.suffix(Self.maximumChanges - 1) + [change]
             }
             waiting[device] = work
