@@ -72,6 +72,7 @@ let package = Package(
         .target(name: "RunLoop", dependencies: ["CRingwakeLinux"], swiftSettings: common),
         .target(name: "FileSystem", dependencies: ["CRingwakeLinux"], swiftSettings: common),
         .target(name: "LogOutput", dependencies: ["CRingwakeLinux", logging], swiftSettings: common),
+        .target(name: "Database", dependencies: ["CRingwakeSQLite"], swiftSettings: common),
 
         // Ring 2: one library each, behind one door.
         .target(
@@ -100,6 +101,7 @@ let package = Package(
             name: "CallerListFiles", dependencies: ["RingwakeCore"], swiftSettings: common),
         .target(name: "ProviderAPI", dependencies: ["RingwakeCore"], swiftSettings: common),
         .target(name: "DeviceLink", dependencies: ["MQTT5", "RingwakeCore"], swiftSettings: pure),
+        .target(name: "StoreMigration", dependencies: ["CRingwakeSQLite", "Database"], swiftSettings: common),
 
         // Ring 3: one stage each; they do not know each other.
         .target(
@@ -112,7 +114,8 @@ let package = Package(
         .target(
             name: "PushJournal",
             dependencies: [
-                "CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "RingwakeCore", "RunLoop", logging,
+                "CRingwakeLinux", "CRingwakeSQLite", "Database", "FileSystem", "RingwakeCore", "RunLoop",
+                "StoreMigration", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
@@ -167,7 +170,7 @@ let package = Package(
                 "CRingwakeLinux", "CallService", "ControlProtocol", "Cryptography", "DBus", "DaemonConfiguration",
                 "DeviceLink", "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "LinkTransport",
                 "LogOutput", "MQTT5", "NetworkMessages", "PushClient", "PushGateway", "PushJournal", "Reachability",
-                "RingwakeCore", "RunLoop", "ServiceManager",
+                "RingwakeCore", "RunLoop", "ServiceManager", "StoreMigration",
                 "VoIPCertificates", logging,
             ],
             swiftSettings: onTheRunLoop),
@@ -232,9 +235,13 @@ let package = Package(
             ],
             swiftSettings: onTheRunLoop),
         .testTarget(
+            name: "StoreMigrationTests", dependencies: ["CRingwakeSQLite", "Database", "StoreMigration"],
+            swiftSettings: common),
+        .testTarget(
             name: "PushJournalTests",
             dependencies: [
-                "CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "PushJournal", "RingwakeCore", "RunLoop", logging,
+                "CRingwakeLinux", "CRingwakeSQLite", "Database", "FileSystem", "PushJournal", "RingwakeCore", "RunLoop",
+                "StoreMigration", logging,
             ],
             swiftSettings: onTheRunLoop),
         .testTarget(

@@ -80,6 +80,14 @@ package enum FileSystem {
         access(path, F_OK) == 0
     }
 
+    /// The bytes that this user may still write on the disk of a directory; nil if that can't be found out.
+    package static func freeBytes(of directory: String) -> Int64? {
+        var disk = statvfs()
+        guard statvfs(directory, &disk) == 0 else { return nil }
+        let (bytes, overflow) = UInt64(disk.f_bavail).multipliedReportingOverflow(by: UInt64(disk.f_frsize))
+        return overflow ? .max : Int64(clamping: bytes)
+    }
+
     /// Whether users other than root and this process's user could create, replace or remove files in a directory: they
     /// own it, or may write to it. The sticky bit doesn't help, because they could create a name first.
     package static func isWritableByOthers(directory: String) throws(FileSystemError) -> Bool {

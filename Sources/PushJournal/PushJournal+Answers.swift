@@ -1,6 +1,7 @@
 internal import Logging
 internal import RingwakeCore
 internal import RunLoop
+internal import StoreMigration
 
 // The answers of the thread.
 extension PushJournal {
@@ -16,23 +17,47 @@ extension PushJournal {
 
     /// Waits for the thread's first answer. Without one in time, or if the disk fails, the journal is in the state in
     /// which no commit succeeds, until the store is open.
-    /// - Throws: if a person has to mend the fault: see ``StoreOpening/Failure/refusesStart``.
+    /// - Throws: if a person has to mend the fault: see ``StoreOpeningFailure/refusesStart``.
     func waitUntilOpen() throws(RingwakeError) {
         let deadline = BootClock.now().advanced(by: limits.maximumOpening)
         while Self.waitForAnswers(mailbox, until: deadline) {
-            answers = mailbox.takeAnswers()
-            guard case .opened(let result) = answers.first else { continue }
-            if case .failure(let failure) = result, failure.refusesStart { throw failure.error }
-            nextAnswer = 1
-            return took(result)
+            (answers, nextAnswer) = (mailbox.takeAnswers(), 0)
+            while nextAnswer < answers.count {
+                let answer = answers[nextAnswer]
+                nextAnswer += 1
+                if case .migrating(let progress) = answer { report(progress) }
+                guard case .opened(let result) = answer else { continue }
+                if case .failure(let failure) = result, failure.refusesStart { throw failure.error }
+                return took(result)
+            }
         }
+        let migrating = migration.map(migrationError)
         note(
-            RingwakeError(
-                .timedOut,
-                "the journal in \(directory) did not open within \(limits.maximumOpening): its disk is too slow."))
+            migrating
+                ?? RingwakeError(
+                    .timedOut,
+                    "the journal in \(directory) did not open within \(limits.maximumOpening): its disk is too slow."))
     }
 
-    private func took(_ opening: Result<JournalContents, StoreOpening.Failure>) {
+    /// Logs every tenth of a migration.
+    private func report(_ progress: MigrationProgress) {
+        if migration.map({ $0.version != progress.version || $0.percent / 10 != progress.percent / 10 }) ?? true {
+            logger.notice(
+                "store is being migrated",
+                metadata: ["to-version": "\(progress.version)", "percent": "\(progress.percent)"])
+        }
+        migration = progress
+    }
+
+    private func migrationError(_ progress: MigrationProgress) -> RingwakeError {
+        RingwakeError(
+            .timedOut,
+            "the store in \(directory) is being migrated to version \(progress.version), and \(progress.percent) % are done; "
+                + "pushes are refused until it is.")
+    }
+
+    private func took(_ opening: Result<JournalContents, StoreOpeningFailure>) {
+        migration = nil
         switch opening {
         case .success(let found):
             note(nil)
@@ -84,7 +109,7 @@ extension PushJournal {
 
     private func deliver(_ answer: JournalAnswer) {
         switch answer {
-        case .push, .ring, .kept, .list, .pushes, .calls, .mail:
+        case .push, .ring, .kept, .list, .pushes, .calls, .mail, .report:
             let notify = waiting.take(answer)
             notify?()
         case .committed(let error, let waitingRecords):
@@ -113,6 +138,9 @@ extension PushJournal {
             logger.warning("state set aside", metadata: ["path": "\(path)", "reason": "\(reason)"])
         case .ended:
             hasEnded = true
+        case .migrating(let progress):
+            report(progress)
+            note(migrationError(progress))
         case .opened(let result):
             took(result)
         }

@@ -1,6 +1,7 @@
 package import Logging
 package import RingwakeCore
 package import RunLoop
+package import StoreMigration
 
 /// The durable memory of the daemon: each push that was answered with 200, and the state of each call.
 ///
@@ -39,6 +40,8 @@ package final class PushJournal {
     private var source: ReadinessSource?
 
     var contents: JournalContents?
+    /// While the store is being migrated.
+    var migration: MigrationProgress?
     /// The work of the current turn of the loop.
     var gathered = JournalSubmission()
     private var isSubmissionScheduled = false
@@ -61,12 +64,13 @@ package final class PushJournal {
     /// - Parameters:
     ///   - directory: the journal's directory. Nothing else may write to it.
     ///   - vfs: the name of SQLite's file layer; nil for the default. For tests.
+    ///   - versions: the versions of the store; nil for this program's. For tests.
     /// - Throws: what a person has to mend: `conflict` if a newer version wrote the store, `inUse` if another process has
     ///   it, `system` if its path or its owner is wrong. The store is then unchanged. If the disk fails, ``isOpen`` is
     ///   false.
     package init(
         directory: String, runLoop: RunLoop, logger: Logger, limits: JournalLimits = JournalLimits(),
-        clocks: JournalClocks, vfs: String? = nil
+        clocks: JournalClocks, vfs: String? = nil, versions: StoreVersions? = nil
     ) throws(RingwakeError) {
         self.directory = directory
         self.runLoop = runLoop
@@ -76,7 +80,9 @@ package final class PushJournal {
         timeouts = JournalTimeouts(runLoop: runLoop, maximumSilence: limits.maximumSilence)
         mailbox = try JournalMailbox()
         thread = try JournalThread(
-            JournalThread.Order(directory: directory, vfs: vfs, limits: limits, clocks: clocks, mailbox: mailbox))
+            JournalThread.Order(
+                directory: directory, vfs: vfs, limits: limits, clocks: clocks, versions: versions ?? StoreModels.all,
+                mailbox: mailbox))
         do throws(RingwakeError) {
             try waitUntilOpen()
             source = try watchAnswers()
@@ -205,6 +211,16 @@ package final class PushJournal {
             return runLoop.enqueue { completion(.failure(error)) }
         }
         submit(.readCalls(ticket: waiting.addRead(completion), query))
+    }
+
+    /// Says what the store is and holds.
+    /// - Parameter completion: called later, from the loop.
+    package func report(completion: @escaping (Result<StoreReport, RingwakeError>) -> Void) {
+        guard !isClosed, waiting.reads < limits.maximumWaitingReads else {
+            let error = isClosed ? closedError : readsError
+            return runLoop.enqueue { completion(.failure(error)) }
+        }
+        submit(.readReport(ticket: waiting.addRead(completion)))
     }
 
     /// Writes waiting work, closes the store and ends the thread. All completions are called before it returns. It

@@ -11,6 +11,7 @@ struct WaitingWork {
         case pushes((Result<[JournaledPush], RingwakeError>) -> Void)
         case calls((Result<[JournaledCall], RingwakeError>) -> Void)
         case mail((Result<MailPayloads, RingwakeError>) -> Void)
+        case report((Result<StoreReport, RingwakeError>) -> Void)
     }
 
     private var completions: [UInt64: Completion] = [:]
@@ -69,6 +70,11 @@ struct WaitingWork {
         return add(.mail(completion))
     }
 
+    mutating func addRead(_ completion: @escaping (Result<StoreReport, RingwakeError>) -> Void) -> UInt64 {
+        reads += 1
+        return add(.report(completion))
+    }
+
     private mutating func add(_ completion: Completion) -> UInt64 {
         lastTicket += 1
         completions[lastTicket] = completion
@@ -100,7 +106,11 @@ struct WaitingWork {
         case .mail(let ticket, let result):
             guard case .mail(let completion) = remove(ticket) else { return nil }
             return { completion(result) }
-        case .opened, .committed, .untidy, .unreadable, .droppedCalls, .droppedStates, .replaced, .gaveWay, .setAside,
+        case .report(let ticket, let result):
+            guard case .report(let completion) = remove(ticket) else { return nil }
+            return { completion(result) }
+        case .migrating, .opened, .committed, .untidy, .unreadable, .droppedCalls, .droppedStates, .replaced, .gaveWay,
+            .setAside,
             .ended:
             return nil
         }
@@ -118,6 +128,7 @@ struct WaitingWork {
             case .pushes(let completion): { completion(.failure(error)) }
             case .calls(let completion): { completion(.failure(error)) }
             case .mail(let completion): { completion(.failure(error)) }
+            case .report(let completion): { completion(.failure(error)) }
             case nil: nil
             }
         }
@@ -135,7 +146,7 @@ struct WaitingWork {
         case .list(_, let entries):
             lists -= 1
             listEntries -= entries
-        case .pushes, .calls, .mail:
+        case .pushes, .calls, .mail, .report:
             reads -= 1
         case .ring, nil:
             break

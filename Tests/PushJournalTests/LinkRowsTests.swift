@@ -153,25 +153,4 @@ struct LinkRowsTests {
         let rows = try payloads(harness.contents.mail.map(\.key), of: harness)
         #expect(rows.allSatisfy { $0.value.payload == mail(harness, $0.key.sequence).payload })
     }
-
-    @Test("a store of version 6 gets both tables, and keeps what it has")
-    func upgrade() throws {
-        let harness = try JournalHarness()
-        _ = try harness.append(harness.push("A"))
-        harness.journal.close()
-        do {
-            try StoreProbe(harness.directory.store).run("DROP TABLE device; DROP TABLE mail; PRAGMA user_version = 6")
-        }
-        try FileSystem.remove("\(harness.directory.path)/store.seal")
-        try harness.reopen()
-        #expect(harness.contents.devices.isEmpty && harness.contents.mail.isEmpty && harness.contents.damage.isEmpty)
-        #expect(try harness.append(harness.push("A")) == .repeated)
-        try put(Self.phone, into: harness)
-        try append(mail(harness, 1), to: harness)
-        try harness.reopen()
-        #expect(harness.contents.devices == [Self.phone])
-        #expect(sequences(harness) == [1])
-        harness.journal.close()
-        #expect(try StoreProbe(harness.directory.store).number("PRAGMA user_version") == 7)
-    }
 }

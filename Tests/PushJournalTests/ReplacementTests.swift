@@ -50,27 +50,59 @@ struct ReplacementTests {
             "a later call would get it")
     }
 
-    @Test("a store of a former version is replaced too", arguments: [4, 5, 6])
-    func formerVersion(version: Int) throws {
+    @Test("a store of a former version is replaced too, and then migrated")
+    func formerVersion() throws {
         let harness = try filled()
-        let links = "DROP TABLE device; DROP TABLE mail; PRAGMA user_version = 6;"
-        let epoch = "DROP TABLE epoch; PRAGMA user_version = 5;"
-        let names = """
-            ALTER TABLE push RENAME COLUMN push_id TO apns_id; ALTER TABLE push RENAME COLUMN door TO environment;
-            ALTER TABLE push RENAME COLUMN sender TO team; ALTER TABLE call RENAME COLUMN sender TO team;
-            PRAGMA user_version = 4;
-            """
-        do {
-            let probe = try StoreProbe(harness.directory.store)
-            for (former, sql) in [(6, links), (5, epoch), (4, names)] where former >= version { try probe.run(sql) }
-        }
         try FileSystem.remove("\(harness.directory.path)/store.seal")
         try damage("call", of: harness.directory.store)
+        harness.versions = NextStore.versions()
         try harness.reopen()
         #expect(harness.contents.damage.map { $0.contains("copied into a new store") } == [true])
         #expect(harness.contents.open.count > 300)
         #expect(harness.contents.open.allSatisfy { $0.payload.count == 300 && $0.record.provenance.sender == "TEAM" })
         #expect(try harness.append(harness.push("399")) == .repeated)
+        harness.journal.close()
+        #expect(try StoreProbe(harness.directory.store).number("PRAGMA user_version") == NextStore.version)
+    }
+
+    /// A change of the tables from outside, and what is said about it.
+    nonisolated struct Change: CustomTestStringConvertible {
+        let sql: String
+        let difference: String
+        var testDescription: String { sql }
+
+        static let all = [
+            Change(sql: "ALTER TABLE push DROP COLUMN topic", difference: "the table 'push' lacks the column 'topic'"),
+            Change(sql: "ALTER TABLE call ADD COLUMN mine TEXT", difference: "'call' has an unknown column 'mine'"),
+            Change(sql: "DROP INDEX call_key", difference: "the index 'call_key' of the table 'call' is missing"),
+            Change(sql: "DROP TABLE device", difference: "the table 'device' is missing"),
+            Change(sql: "CREATE TABLE mine (a)", difference: "there is an unknown table 'mine'"),
+            Change(
+                sql: "CREATE TRIGGER mine AFTER INSERT ON push BEGIN DELETE FROM push; END",
+                difference: "there is an unknown trigger 'mine'"),
+            Change(
+                sql: "DROP INDEX call_missed; CREATE INDEX call_missed ON call (app)",
+                difference: "the index 'call_missed' of the table 'call' was changed"),
+            Change(
+                sql:
+                    "DROP TABLE list_stamp; CREATE TABLE list_stamp (id INTEGER PRIMARY KEY, stamp INTEGER NOT NULL) STRICT",
+                difference: "the constraints of the table 'list_stamp' were changed"),
+        ]
+    }
+
+    @Test(
+        "tables that somebody changed are named, and all rows go on in a store of the right ones", arguments: Change.all
+    )
+    func changedTables(change: Change) throws {
+        let harness = try filled()
+        try StoreProbe(harness.directory.store).run(change.sql)
+        try harness.reopen()
+        let damage = try #require(harness.contents.damage.first)
+        #expect(damage.contains("its tables are not those of store version") && damage.contains(change.difference))
+        #expect(harness.contents.open.count == 400)
+        #expect(try harness.append(harness.push("399")) == .repeated)
+        try harness.reopen()
+        #expect(harness.contents.damage.isEmpty)
     }
 
     // MARK: - Interrupted

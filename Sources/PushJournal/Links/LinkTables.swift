@@ -1,3 +1,4 @@
+internal import Database
 internal import RingwakeCore
 
 /// The tables of a gateway: linked devices, and the pushes that wait for them. Belongs to the journal's thread.

@@ -1,3 +1,4 @@
+internal import Database
 internal import RingwakeCore
 
 /// The requests on lists that need one transaction, without imports.

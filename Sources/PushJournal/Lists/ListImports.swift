@@ -1,3 +1,4 @@
+internal import Database
 internal import RingwakeCore
 
 /// The imports in progress: entries that will replace those of a list.

@@ -1,3 +1,4 @@
+internal import Database
 internal import RingwakeCore
 
 /// Processes the requests on lists of callers on the journal's thread, one after the other, in small steps. A push that

@@ -1,3 +1,4 @@
+internal import Database
 internal import RingwakeCore
 
 /// A list, and the generation of its entries.

@@ -1,4 +1,4 @@
-/// The SQL statements on the store's tables, which ``SchemaSteps`` creates.
+/// The SQL statements on the store's tables, which ``StoreModels`` describes.
 ///
 /// Durations are nanoseconds since the push's arrival, so that a row means the same in every boot. The arrival itself
 /// is stored by the wall clock (milliseconds since 1970) and by the clock of a boot (nanoseconds). Texts are stored as
@@ -8,11 +8,6 @@
 /// A call has rows in `payload` exactly until it has ended. So `payload` is also the index of the open calls, and an
 /// update of a call changes no index.
 nonisolated enum Schema {
-    /// `PRAGMA application_id`: "Ring".
-    static let applicationID: Int64 = 0x5269_6e67
-    /// `PRAGMA user_version` of the stores that this version writes.
-    static let version = Int64(SchemaSteps.all.count)
-
     /// Columns of `push`, in the order of binding and reading.
     static let pushColumns = [
         "sequence", "push_id", "app", "topic", "door", "sender", "priority", "collapse_id", "call_id", "outcome",

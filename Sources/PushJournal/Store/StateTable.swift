@@ -1,3 +1,4 @@
+internal import Database
 internal import RingwakeCore
 
 /// Small rows of state, by path. Rows that were set aside have their own paths.

@@ -1,5 +1,7 @@
 internal import CRingwakeSQLite
+internal import Database
 internal import RingwakeCore
+internal import StoreMigration
 
 /// The SQLite file, and the parts of its transactions. It belongs to the journal's thread.
 ///
@@ -17,6 +19,7 @@ nonisolated final class Store {
     let statements: StoreStatements
     let clocks: JournalClocks
     let limits: JournalLimits
+    private let versions: StoreVersions
     /// The row of the present boot.
     let boot: Int64
     var file: StoreFile
@@ -40,13 +43,14 @@ nonisolated final class Store {
 
     init(
         path: String, connection: Connection, statements: StoreStatements, clocks: JournalClocks,
-        limits: JournalLimits, boot: Int64, file: StoreFile, seal: StoreSeal
+        limits: JournalLimits, versions: StoreVersions, boot: Int64, file: StoreFile, seal: StoreSeal
     ) throws(SQLiteFailure) {
         self.path = path
         self.connection = connection
         self.statements = statements
         self.clocks = clocks
         self.limits = limits
+        self.versions = versions
         self.boot = boot
         self.file = file
         pushCount = Int(clamping: try connection.number("SELECT count(*) FROM push"))
@@ -85,6 +89,10 @@ nonisolated final class Store {
             throw error
         }
         writeSeal()
+    }
+
+    func report() throws(SQLiteFailure) -> StoreReport {
+        try StoreReport(connection, path: path, versions: versions)
     }
 
     /// Both clocks, and the checks of the wall clock.

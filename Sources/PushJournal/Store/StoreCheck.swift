@@ -1,4 +1,5 @@
 internal import CRingwakeSQLite
+internal import Database
 
 /// Finds damage in an open store. What SQLite has in its cache is passed by: the file counts.
 nonisolated struct StoreCheck {

@@ -1,7 +1,9 @@
 internal import CRingwakeSQLite
+internal import Database
 internal import FileSystem
 internal import Glibc
 internal import RingwakeCore
+internal import StoreMigration
 
 /// The errors of a store that cannot be used: what happened, and what to do.
 nonisolated enum StoreError {
@@ -59,11 +61,40 @@ nonisolated enum StoreError {
         )
     }
 
-    static func newer(_ path: String, version: Int64) -> RingwakeError {
+    static func newer(_ path: String, version: Int64, current: Int64) -> RingwakeError {
         RingwakeError(
             .conflict,
-            "\(path) was written by a newer version of Ringwake (store version \(version), this one knows "
-                + "\(Schema.version)); install that one, or move the file away.")
+            "\(path) was written by a newer version of Ringwake: it has store version \(version), and this program reads "
+                + "up to \(current). Install the newer version again, restore a backup, or move the file away.")
+    }
+
+    static func older(_ path: String, version: Int64, oldest: Int64) -> RingwakeError {
+        RingwakeError(
+            .conflict,
+            "\(path) has store version \(version), and the oldest that this program reads is \(oldest). Start a version of "
+                + "Ringwake between the two once, which migrates it, or move the file away.")
+    }
+
+    /// The data does not fit the next version.
+    static func notMigrated(_ path: String, _ why: String) -> RingwakeError {
+        RingwakeError(
+            .failed,
+            "\(path) can't be migrated to this version, and is unchanged: \(why). Install the former version of Ringwake "
+                + "again, and report this as a bug.")
+    }
+
+    static func noRoomToMigrate(_ path: String, needed: Int64, free: Int64) -> RingwakeError {
+        RingwakeError(
+            .system,
+            "there is no room to migrate \(path): the disk is full. It needs \(needed >> 10) kB beside it, and \(free >> 10) kB "
+                + "are free; pushes are refused until there is room. Free some space.")
+    }
+
+    /// A store whose tables were changed by somebody else.
+    static func describe(_ differences: [ModelDifference], version: Int64) -> String {
+        let shown = differences.prefix(3).map(\.description).joined(separator: "; ")
+        let more = differences.count > 3 ? "; and \(differences.count - 3) more differences" : ""
+        return "its tables are not those of store version \(version): \(shown)\(more)"
     }
 
     static func fullOfState(_ path: String) -> RingwakeError {

@@ -1,259 +1,208 @@
-internal import CRingwakeSQLite
+internal import Database
 internal import FileSystem
 internal import Glibc
 internal import RingwakeCore
+internal import StoreMigration
 
-/// Opens the store: creates a missing one, upgrades an older one, and rejects files that are not stores of this
-/// program.
-nonisolated enum StoreOpening {
-    /// The size of SQLite's page cache in kilobytes.
-    private static let cacheKilobytes = 1_024
-
+/// Opens the store: creates a missing one, migrates an older one, replaces a damaged one, and rejects files that are not
+/// stores of this program.
+nonisolated struct StoreOpening {
     /// An open store, with its contents.
     struct Opened {
         let store: Store
         let contents: StoreReader.Contents
         /// How far the file was committed.
-        let found: StorePosition
+        var found: StorePosition
         /// What was found damaged or lost, for a person.
         var damage: [String] = []
     }
 
-    /// Why a store can't be opened.
-    struct Failure: Error {
-        let error: RingwakeError
-        /// What is wrong with the file itself; nil if another cause may pass, or if the file is good for another
-        /// version.
-        var damage: String?
-        /// If the store was replaced before this: what happened to the damaged one, for a person. The new one must not be
-        /// replaced again because of it.
-        var replacement: String?
-        /// Whether the disk is full.
-        private(set) var isFull = false
-        /// The `errno` behind it; 0 if there is none.
-        private var errno: Int32 = 0
-
-        init(_ error: RingwakeError) { self.error = error }
-
-        init(_ failure: SQLiteFailure, path: String) {
-            error = StoreError.of(failure, path: path)
-            if failure.isDamage { damage = failure.text }
-            isFull = failure.isFull
-            // After other failures it may be that of an earlier system call.
-            if failure.code == SQLITE_CANTOPEN { errno = failure.errno }
-        }
-
-        init(_ failure: FileSystemError) {
-            error = StoreError.of(failure)
-            errno = failure.errno
-            if errno == EISDIR { damage = "it is not a file" }
-            isFull = errno == ENOSPC || errno == EDQUOT
-        }
-
-        /// A store that SQLite could open for reading only.
-        init(readOnly path: String) {
-            error = StoreError.readOnly(path)
-            errno = access(path, W_OK) == 0 ? EACCES : Glibc.errno
-        }
-
-        /// Whether a start has to be refused: a person made the fault, and another attempt finds the same until a person
-        /// mends it. A newer version's store, one in use by another process, a path that leads to no store, or files of
-        /// another owner. Every other fault is the disk's and may pass: the daemon starts, and its calls ring from
-        /// memory.
-        var refusesStart: Bool {
-            error.code == .conflict || error.code == .inUse
-                || [EACCES, EPERM, ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EINVAL].contains(errno)
-        }
-    }
-
-    /// Opens the store in `directory`, or creates one. A damaged store is set aside, and what can be read of it is
-    /// copied into a new one.
-    /// - Parameters:
-    ///   - vfs: the name of SQLite's file layer; nil for the default.
-    ///   - damage: what the running daemon found wrong with the store; nil at a start.
-    /// - Throws: `system`, `conflict` or `inUse`. A rejected store is unchanged.
-    static func open(
-        directory: String, vfs: String?, limits: JournalLimits, clocks: JournalClocks, damage: String? = nil
-    ) throws(Failure) -> Opened {
-        do throws(Failure) {
-            return try attempt(directory: directory, vfs: vfs, limits: limits, clocks: clocks, damage: damage)
-        } catch let first {
-            guard first.isFull, StoreReserve(inDirectory: directory).giveUp() else { throw first }
-            return try adding(first.replacement) { () throws(Failure) in
-                try attempt(
-                    directory: directory, vfs: vfs, limits: limits, clocks: clocks,
-                    damage: first.replacement == nil ? damage : nil)
-            }
-        }
-    }
-
-    private static func attempt(
-        directory: String, vfs: String?, limits: JournalLimits, clocks: JournalClocks, damage: String?
-    ) throws(Failure) -> Opened {
-        let seal = StoreSeal(inDirectory: directory)
-        var order = Order(
-            directory: directory, vfs: vfs, limits: limits, clocks: clocks, seal: seal, sealed: seal.read())
-        let isCompleted = try mapping { () throws(FileSystemError) in
-            try StoreReplacement(inDirectory: directory).complete()
-        }
-        if isCompleted {
-            let why = "\(order.path) was damaged and is set aside; its replacement was interrupted, and is complete now"
-            return try openNew(order, why)
-        }
-        var found = damage
-        if found == nil {
-            do throws(Failure) {
-                var opened = try openFile(order)
-                if let sealed = order.sealed?.position, opened.found.lacks(sealed) {
-                    opened.damage.append(try noteLoss(opened.found, sealed, in: directory))
-                }
-                opened.store.writeSeal()
-                return opened
-            } catch {
-                guard error.damage != nil else { throw error }
-                found = error.damage
-            }
-        }
-        let why = try replace(order, damage: found ?? "")
-        order.sealed = seal.read()
-        return try openNew(order, why)
-    }
-
-    /// What all parts of an opening need.
-    private struct Order {
+    /// What is opened, and how.
+    struct Order {
         let directory: String
+        /// The name of SQLite's file layer; nil for the default.
         let vfs: String?
         let limits: JournalLimits
         let clocks: JournalClocks
-        let seal: StoreSeal
-        /// As a former run left it.
-        var sealed: StoreSeal.Contents?
+        let versions: StoreVersions
+        /// Called now and then during a migration.
+        let report: (MigrationProgress) -> Void
 
         var path: String { StoreFile.path(inDirectory: directory) }
     }
 
-    // MARK: - Replacing
+    private let order: Order
+    private let seal: StoreSeal
+    /// As a former run left it.
+    private var sealed: StoreSeal.Contents?
 
-    /// Makes a new store of what can be read, sets the damaged one aside, and puts the new one in its place.
-    /// - Returns: what happened, for a person.
-    private static func replace(_ order: Order, damage: String) throws(Failure) -> String {
-        let replacement = StoreReplacement(inDirectory: order.directory)
-        var isAside = false
-        var why = ""
-        do throws(Failure) {
-            let (position, copied) = try make(order, at: replacement.new)
-            let lost = (order.sealed?.position.newestPush ?? position.newestPush) - position.newestPush
-            why =
-                "\(order.path) was damaged (\(damage)) and is set aside; \(copied)"
-                + (lost > 0 ? "; its newest \(lost) pushes are lost, although they were answered 200" : "")
-            try mapping { () throws(FileSystemError) in
-                let stamp = try replacement.finishNew()
-                try StoreFile.setAside(inDirectory: order.directory, why: why)
-                isAside = true
-                order.seal.write(StoreSeal.Contents(position: position, stamp: stamp))
-                try replacement.putInPlace()
+    private init(_ order: Order) {
+        self.order = order
+        seal = StoreSeal(inDirectory: order.directory)
+        sealed = seal.read()
+    }
+
+    /// Opens the store, or creates one. A damaged store is set aside, and what can be read of it is copied into a new one.
+    /// - Parameter damage: what the running daemon found wrong with the store; nil at a start.
+    /// - Throws: `system`, `conflict` or `inUse`. A rejected store is unchanged.
+    static func open(_ order: Order, damage: String? = nil) throws(StoreOpeningFailure) -> Opened {
+        do throws(StoreOpeningFailure) {
+            var opening = StoreOpening(order)
+            return try opening.attempt(damage)
+        } catch let first {
+            guard first.isFull, StoreReserve(inDirectory: order.directory).giveUp() else { throw first }
+            return try adding(first.replacement) { () throws(StoreOpeningFailure) in
+                var opening = StoreOpening(order)
+                return try opening.attempt(first.replacement == nil ? damage : nil)
             }
-            return why
-        } catch {
-            var failure = error
-            // The next attempt puts the new store in place.
-            if isAside { failure.replacement = why } else { replacement.removeRemains() }
-            throw failure
         }
     }
 
-    /// Makes a new store of what can be read of the damaged one, which stays as it is.
-    /// - Returns: how far it is committed, and what was copied.
-    private static func make(_ order: Order, at path: String) throws(Failure) -> (StorePosition, copied: String) {
-        try mapping { () throws(FileSystemError) in try FileSystem.create(path, mode: 0o600) }
-        // Errors name the store: nobody knows the other file.
-        let connection = try mapping(order.path) { () throws(SQLiteFailure) in
-            try Connection(path: path, vfs: order.vfs)
+    private mutating func attempt(_ damage: String?) throws(StoreOpeningFailure) -> Opened {
+        let upgrade = StoreUpgrade(inDirectory: order.directory)
+        let isCompleted = try withStoreFiles { () throws(FileSystemError) in
+            try upgrade.complete()
+            return try StoreReplacement(inDirectory: order.directory).complete()
         }
-        do throws(Failure) {
-            _ = try check(connection, path: order.path)
-            return try mapping(order.path) { () throws(SQLiteFailure) in
-                try configure(connection, isNew: true, limits: order.limits)
-                try upgrade(connection, from: 0)
-                let copied = try StoreSalvage.copy(order.path, vfs: order.vfs, into: connection)
-                try connection.checkpoint()
-                return (try position(of: connection, logPages: 0), copied)
+        if isCompleted {
+            return try openReplaced(
+                "\(order.path) was damaged and is set aside; its replacement was interrupted, and is complete now")
+        }
+        guard let damage else { return try openPresent(upgrade) }
+        let why = try replace(damage)
+        return try openReplaced(why)
+    }
+
+    /// Opens the store that is there. A damaged one is replaced, by the former one if it was just migrated.
+    private mutating func openPresent(_ upgrade: StoreUpgrade) throws(StoreOpeningFailure) -> Opened {
+        do throws(StoreOpeningFailure) {
+            let position = sealed?.position
+            var opened = try openFile()
+            if let position, opened.found.lacks(position) {
+                opened.damage.append(try noteLoss(opened.found, position))
             }
+            opened.store.writeSeal()
+            return opened
         } catch {
-            connection.leaveLogAtClose()
-            throw error
+            guard let damage = error.damage else { throw error }
+            if let kept = try withStoreFiles({ () throws(FileSystemError) in try upgrade.kept() }) {
+                let why = try withStoreFiles { () throws(FileSystemError) in try upgrade.putBack(kept, damage: damage) }
+                return try openReplaced(why)
+            }
+            let why = try replace(damage)
+            return try openReplaced(why)
         }
     }
 
     /// Opens the store that has replaced a damaged one.
-    private static func openNew(_ order: Order, _ why: String) throws(Failure) -> Opened {
-        let opened = try adding(why) { () throws(Failure) in try openFile(order) }
-        opened.store.writeSeal()
-        return opened
+    private mutating func openReplaced(_ why: String) throws(StoreOpeningFailure) -> Opened {
+        sealed = seal.read()
+        do throws(StoreOpeningFailure) {
+            var opened = try openFile()
+            opened.damage.insert(why, at: 0)
+            opened.store.writeSeal()
+            return opened
+        } catch {
+            throw error.adding(why)
+        }
     }
 
     /// Adds to the result or the failure that the store was replaced before.
     private static func adding(
-        _ replacement: String?, _ body: () throws(Failure) -> Opened
-    ) throws(Failure) -> Opened {
-        do throws(Failure) {
+        _ replacement: String?, _ body: () throws(StoreOpeningFailure) -> Opened
+    ) throws(StoreOpeningFailure) -> Opened {
+        do throws(StoreOpeningFailure) {
             var opened = try body()
             if let replacement { opened.damage.insert(replacement, at: 0) }
             return opened
         } catch {
-            var failure = error
-            failure.replacement = failure.replacement ?? replacement
-            throw failure
+            throw error.adding(replacement)
         }
     }
 
+    private mutating func replace(_ damage: String) throws(StoreOpeningFailure) -> String {
+        try StoreRebuild(order: order, seal: seal, sealed: sealed?.position).replace(damage)
+    }
+
     /// Reports committed data that isn't in the store.
-    private static func noteLoss(
-        _ found: StorePosition, _ sealed: StorePosition, in directory: String
-    ) throws(Failure) -> String {
+    private func noteLoss(
+        _ found: StorePosition, _ sealed: StorePosition
+    ) throws(StoreOpeningFailure) -> String {
         let lost = sealed.newestPush - found.newestPush
         let what =
             lost > 0
             ? "its newest \(lost) pushes are lost, although they were answered 200"
             : "changes of calls or settings are lost"
-        let name = "\(directory)/\(StoreFile.name)"
+        let name = "\(order.directory)/\(StoreFile.name)"
         let how = found.store == sealed.store ? "lacks what was committed" : "is not the store that was written to last"
         let why =
             "\(name) \(how): it or \(StoreFile.name)-wal was removed, cut or replaced by a former copy, or the disk lost "
             + "what it had confirmed; \(what)"
-        _ = try mapping { () throws(FileSystemError) in
-            try DamageFolder(stateDirectory: directory).add([], why: why)
+        _ = try withStoreFiles { () throws(FileSystemError) in
+            try DamageFolder(stateDirectory: order.directory).add([], why: why)
         }
         return why
     }
 
     // MARK: - Opening
 
-    private static func openFile(_ order: Order) throws(Failure) -> Opened {
-        let file = try mapping { () throws(FileSystemError) in try StoreFile(inDirectory: order.directory) }
-        let path = file.path
-        let connection = try mapping(path) { () throws(SQLiteFailure) in try Connection(path: path, vfs: order.vfs) }
-        do throws(Failure) {
-            guard !connection.isReadOnly else { throw Failure(readOnly: path) }
-            let version = try check(connection, path: path)
-            try mapping(path) { () throws(SQLiteFailure) in
-                try configure(connection, isNew: version == 0, limits: order.limits)
+    /// What was done with the store's file.
+    private enum Outcome {
+        case opened(Opened)
+        /// A store of the next version is beside it, and the file is closed.
+        case upgraded(from: Int64, found: StorePosition)
+    }
+
+    /// Opens the file, and migrates it version by version.
+    private mutating func openFile() throws(StoreOpeningFailure) -> Opened {
+        let upgrade = StoreUpgrade(inDirectory: order.directory)
+        var first: StorePosition?
+        while true {
+            switch try openOnce(upgrade) {
+            case .opened(var opened):
+                if let first { opened.found = first }
+                upgrade.removeKept()
+                return opened
+            case .upgraded(let version, let found):
+                first = first ?? found
+                var position = found.withoutLog
+                position.epoch += 1
+                let stamp = try upgrade.finish()
+                try upgrade.swap(version: version)
+                // Not before: a seal never leads.
+                seal.write(StoreSeal.Contents(position: position, stamp: stamp))
+                sealed = seal.read()
             }
-            return try mapping(path) { () throws(SQLiteFailure) in
+        }
+    }
+
+    private func openOnce(_ upgrade: StoreUpgrade) throws(StoreOpeningFailure) -> Outcome {
+        var file = try withStoreFiles { () throws(FileSystemError) in try StoreFile(inDirectory: order.directory) }
+        let path = file.path
+        let connection = try withStore(path) { () throws(SQLiteFailure) in try Connection(path: path, vfs: order.vfs) }
+        do throws(StoreOpeningFailure) {
+            guard !connection.isReadOnly else { throw StoreOpeningFailure(readOnly: path) }
+            let version = try withStore(path) { () throws(SQLiteFailure) in try StoreSettings.lock(connection) }
+            let steps = try steps(from: version)
+            try withStore(path) { () throws(SQLiteFailure) in
+                try StoreSettings.configure(connection, isNew: version == 0, limits: order.limits)
                 try connection.rewriteLog()
-                // Reading all takes long, and is needed only if somebody else may have written to it.
-                if version > 0, order.sealed?.stamp != file.stamp { try StoreCheck.all(connection) }
-                let logPages = try connection.checkpoint()
-                if version < Schema.version {
-                    try upgrade(connection, from: version)
-                    try connection.checkpoint()
+            }
+            let found = try check(connection, version, file)
+            if let step = steps.first {
+                // Its log is removed soon, and a seal that counts the log's pages would say that they are lost.
+                if sealed.map({ !found.lacks($0.position) }) ?? true, file.noteWork(isInStore: true) {
+                    seal.write(StoreSeal.Contents(position: found.withoutLog, stamp: file.stamp), isDurable: true)
                 }
-                let found = try position(of: connection, logPages: logPages)
-                let boot = try boot(named: order.clocks.bootID, on: connection)
+                try upgrade.make(step, on: connection, report: order.report)
+                return .upgraded(from: version, found: found)
+            }
+            return try withStore(path) { () throws(SQLiteFailure) in
+                let boot = try Self.boot(named: order.clocks.bootID, on: connection)
                 let store = try Store(
                     path: path, connection: connection, statements: StoreStatements(connection), clocks: order.clocks,
-                    limits: order.limits, boot: boot, file: file, seal: order.seal)
-                return Opened(store: store, contents: try StoreReader(store: store).contents(), found: found)
+                    limits: order.limits, versions: order.versions, boot: boot, file: file, seal: seal)
+                return .opened(Opened(store: store, contents: try StoreReader(store: store).contents(), found: found))
             }
         } catch {
             connection.leaveLogAtClose()
@@ -261,78 +210,33 @@ nonisolated enum StoreOpening {
         }
     }
 
-    private static func position(
-        of connection: Connection, logPages: Int64
-    ) throws(SQLiteFailure) -> StorePosition {
-        StorePosition(
-            store: try connection.number("SELECT store FROM epoch"),
-            epoch: try connection.successor("SELECT number FROM epoch") - 1, logPages: logPages,
-            newestPush: try connection.successor("SELECT max(sequence) FROM push") - 1)
-    }
-
-    /// Takes the lock for the lifetime of the connection, and checks what the file is.
-    /// - Returns: its version; 0 if it is empty.
-    private static func check(_ connection: Connection, path: String) throws(Failure) -> Int64 {
-        let (application, version, objects) = try mapping(path) { () throws(SQLiteFailure) in
-            try connection.run("PRAGMA locking_mode = EXCLUSIVE")
-            return (
-                try connection.number("PRAGMA application_id"), try connection.number("PRAGMA user_version"),
-                try connection.number("SELECT count(*) FROM sqlite_schema")
-            )
-        }
-        if application == 0, version == 0, objects == 0 { return 0 }
-        guard version <= Schema.version || application != Schema.applicationID else {
-            throw Failure(StoreError.newer(path, version: version))
-        }
-        guard application == Schema.applicationID, version > 0 else {
-            throw Failure(.damaged("it is a database of another program"), path: path)
-        }
-        return version
-    }
-
-    private static func configure(
-        _ connection: Connection, isNew: Bool, limits: JournalLimits
-    ) throws(SQLiteFailure) {
-        // This must come before the file's first page. Free pages can then be released one by one.
-        if isNew { try connection.run("PRAGMA auto_vacuum = INCREMENTAL") }
-        let mode = try Statement("PRAGMA journal_mode = WAL", on: connection.database)
-        guard try mode.next(), mode.text() == "wal" else {
-            throw SQLiteFailure(
-                extendedCode: SQLITE_ERROR, text: "its file system does not allow a write-ahead log", errno: 0)
-        }
-        mode.reset()
-        for setting in [
-            // A commit is durable when it returns. The answer 200 depends on this.
-            "PRAGMA synchronous = FULL",
-            "PRAGMA cache_size = -\(cacheKilobytes)",
-            "PRAGMA mmap_size = 0",
-            "PRAGMA temp_store = MEMORY",
-            // The log's file keeps its length when the log starts again: writing to allocated blocks needs no change of
-            // the file system's metadata.
-            "PRAGMA journal_size_limit = \((limits.largeLogPages + limits.largeLogPages / 4) * 4_096)",
-            "PRAGMA trusted_schema = OFF",
-            "PRAGMA cell_size_check = ON",
-            // Deleted payloads are overwritten if that needs no additional page.
-            "PRAGMA secure_delete = FAST",
-        ] {
-            try connection.run(setting)
+    private func steps(from version: Int64) throws(StoreOpeningFailure) -> [MigrationStep] {
+        guard version > 0 else { return [] }
+        do throws(MigrationFailure) {
+            return try order.versions.steps(from: version)
+        } catch {
+            throw StoreOpeningFailure(error, path: order.path)
         }
     }
 
-    /// Creates the tables that `version` lacks, and marks the file as a store of this program, all or nothing: after a
-    /// failure, closing the connection rolls it back.
-    private static func upgrade(_ connection: Connection, from version: Int64) throws(SQLiteFailure) {
-        try connection.run("BEGIN IMMEDIATE")
-        for step in SchemaSteps.all.dropFirst(Int(clamping: version)) {
-            for statement in step.statements { try connection.run(statement) }
-            try step.convert?(connection)
-            for statement in step.after { try connection.run(statement) }
+    /// Checks what the file contains, and moves its log into it; creates the tables of an empty one.
+    private func check(
+        _ connection: Connection, _ version: Int64, _ file: StoreFile
+    ) throws(StoreOpeningFailure) -> StorePosition {
+        try withStore(file.path) { () throws(SQLiteFailure) in
+            if version == 0 {
+                try StoreSettings.create(order.versions.current, on: connection)
+            } else {
+                // Reading all takes long, and is needed only if somebody else may have written to it.
+                if sealed?.stamp != file.stamp { try StoreCheck.all(connection) }
+                if let model = order.versions.model(version) {
+                    let differences = try ModelDifference.all(of: connection, from: model)
+                    if !differences.isEmpty { throw .damaged(StoreError.describe(differences, version: version)) }
+                }
+            }
+            let logPages = try connection.checkpoint()
+            return try StoreSettings.position(of: connection, logPages: logPages)
         }
-        try connection.run("PRAGMA application_id = \(Schema.applicationID)")
-        try connection.run("PRAGMA user_version = \(Schema.version)")
-        try connection.run("COMMIT")
-        // Pages of dropped tables would make each reuse of a page among them change another page.
-        try connection.run("PRAGMA incremental_vacuum")
     }
 
     /// The row of this boot. Removes the rows of boots that nothing refers to any more.
@@ -356,25 +260,5 @@ nonisolated enum StoreOpening {
         try connection.run("DELETE FROM boot WHERE id < min(\(kept))")
         try connection.run("COMMIT")
         return next
-    }
-
-    private static func mapping<Value>(
-        _ path: String, _ body: () throws(SQLiteFailure) -> Value
-    ) throws(Failure) -> Value {
-        do throws(SQLiteFailure) {
-            return try body()
-        } catch {
-            throw Failure(error, path: path)
-        }
-    }
-
-    private static func mapping<Value>(
-        _ body: () throws(FileSystemError) -> Value
-    ) throws(Failure) -> Value {
-        do throws(FileSystemError) {
-            return try body()
-        } catch {
-            throw Failure(error)
-        }
     }
 }

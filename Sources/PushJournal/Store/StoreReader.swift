@@ -1,3 +1,4 @@
+internal import Database
 internal import RingwakeCore
 
 /// Reads pushes and calls, and the complete contents at a start.

@@ -7,7 +7,7 @@ internal import Glibc
 nonisolated struct StoreReserve {
     static let name = "store.reserve"
     /// Some ten calls, and what moving the log takes.
-    private static let bytes: UInt64 = 512 << 10
+    private static let bytes: Int64 = 512 << 10
 
     private let path: String
 
@@ -35,11 +35,7 @@ nonisolated struct StoreReserve {
     /// Whether half of the room that was given up is used.
     var isHalfUsed: Bool { freeBytes < Self.bytes / 2 }
 
-    private var freeBytes: UInt64 {
-        var disk = statvfs()
-        guard statvfs(FileSystem.split(path).directory, &disk) == 0 else { return 0 }
-        return UInt64(disk.f_bavail).multipliedReportingOverflow(by: UInt64(disk.f_frsize)).partialValue
-    }
+    private var freeBytes: Int64 { FileSystem.freeBytes(of: FileSystem.split(path).directory) ?? 0 }
 
     /// Removes the file, so that the next write has its room.
     /// - Returns: whether there was any.

@@ -1,4 +1,5 @@
 internal import CRingwakeSQLite
+internal import Database
 internal import FoundationEssentials
 internal import RingwakeCore
 

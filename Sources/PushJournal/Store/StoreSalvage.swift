@@ -1,55 +1,58 @@
 internal import CRingwakeSQLite
+internal import Database
+internal import StoreMigration
 
-/// Copies what can be read of a damaged store into a new one, row by row: one bad page must not cost the calls on the
-/// others.
-nonisolated enum StoreSalvage {
-    /// The tables, each with what its rows are ordered by. A table is read from its beginning up to the damage, and
-    /// then from its end back to it.
-    private static let tables = [
-        ("boot", "id"), ("payload", "call"), ("call", "number"), ("push", "sequence"), ("state", "path"),
-        ("list", "rowid"), ("list_entry", "generation"), ("list_remains", "generation"), ("list_stamp", "id"),
-        ("device", "id"), ("mail", "number"),
+/// Copies what can be read of a damaged store into a new one of its version, row by row: one bad page must not cost the
+/// calls on the others. A column that is missing is filled with zero or an empty value.
+nonisolated struct StoreSalvage {
+    /// The tables, in the order in which they are copied: what rings first. A new store has an epoch of its own.
+    private static let order = [
+        "boot", "payload", "call", "push", "state", "list", "list_entry", "list_remains", "list_stamp", "device",
+        "mail",
     ]
-    /// The tables that version 7 added.
-    private static let added7 = ["device", "mail"]
-    /// The tables whose rows are ordered by a text.
-    private static let textKeys = ["state", "device"]
-    /// The versions whose tables have the same columns in the same order: version 5 renamed some, version 6 added a table
-    /// that is not copied, version 7 two.
-    private static let alike = 4...Schema.version
     /// Rows have no higher numbers; see ``Connection/successor(_:)``.
     private static let highest: Int64 = 1 << 62
 
-    /// Copies all rows that can be read, in one transaction. The damaged file and its log stay as they are.
-    /// - Returns: what was copied, for a person.
-    /// - Throws: the error of writing the copy, or that another process has the damaged file open.
-    static func copy(_ path: String, vfs: String?, into connection: Connection) throws(SQLiteFailure) -> String {
-        let nothing = "nothing could be read of it"
-        let source: Connection
-        let version: Int64
+    /// The version of the damaged store, and of the new one; the present one if nothing is known.
+    let model: StoreModel
+    /// Nil if nothing can be read.
+    private let source: Connection?
+
+    /// Opens the damaged store, which stays as it is, with its log.
+    /// - Throws: that another process has it open.
+    init(_ path: String, vfs: String?, versions: StoreVersions) throws(SQLiteFailure) {
         do throws(SQLiteFailure) {
-            source = try Connection(path: path, vfs: vfs)
+            let source = try Connection(path: path, vfs: vfs)
             source.leaveLogAtClose()
-            try source.run("PRAGMA locking_mode = EXCLUSIVE")
-            version = try source.number("PRAGMA user_version")
-            guard try source.number("PRAGMA application_id") == Schema.applicationID, alike.contains(version) else {
-                return nothing
-            }
+            let version = try StoreSettings.lock(source)
+            self.source = versions.model(version) == nil ? nil : source
+            model = versions.model(version) ?? versions.current
         } catch {
             // A tool that has it open ends sometime.
             if error.isBusy { throw error }
-            return nothing
+            source = nil
+            model = versions.current
         }
+    }
+
+    /// Copies all rows that can be read, in one transaction.
+    /// - Parameter connection: a store of ``model`` without rows.
+    /// - Returns: what was copied, for a person.
+    /// - Throws: the error of writing the copy.
+    func copy(into connection: Connection) throws(SQLiteFailure) -> String {
+        let nothing = "nothing could be read of it"
+        guard let source else { return nothing }
         var copied: [String: Int64] = [:]
         var isWhole = true
         try connection.run("BEGIN IMMEDIATE")
-        for (table, key) in tables where version >= 7 || !added7.contains(table) {
+        for entity in Self.order.compactMap(model.entity) {
             let before = connection.totalChanges
-            if !(try copy(table, by: key, "ASC", from: source, into: connection)) {
+            // From its beginning up to the damage, and then from its end back to it.
+            if !(try copy(entity, "ASC", from: source, into: connection)) {
                 isWhole = false
-                _ = try copy(table, by: key, "DESC", from: source, into: connection)
+                _ = try copy(entity, "DESC", from: source, into: connection)
             }
-            copied[table] = connection.totalChanges - before
+            copied[entity.name] = connection.totalChanges - before
         }
         try completePayloads(on: connection)
         try connection.run("COMMIT")
@@ -61,7 +64,7 @@ nonisolated enum StoreSalvage {
 
     /// A start finds the calls that have not ended by their payloads, so each of them gets one. A payload without its
     /// call goes, because a later call may get that number.
-    private static func completePayloads(on connection: Connection) throws(SQLiteFailure) {
+    private func completePayloads(on connection: Connection) throws(SQLiteFailure) {
         let open = "SELECT number FROM call WHERE state <> 'ended'"
         try connection.run("DELETE FROM payload WHERE call NOT IN (\(open))")
         try connection.run(
@@ -70,27 +73,31 @@ nonisolated enum StoreSalvage {
     }
 
     /// - Returns: false if the damage ended the reading.
-    private static func copy(
-        _ table: String, by key: String, _ direction: String, from source: Connection, into connection: Connection
+    private func copy(
+        _ entity: Entity, _ direction: String, from source: Connection, into connection: Connection
     ) throws(SQLiteFailure) -> Bool {
         let select: Statement
+        let isWhole: Bool
         do throws(SQLiteFailure) {
-            let bound = textKeys.contains(table) ? "" : "WHERE \(key) < \(highest) "
-            select = try Statement("SELECT * FROM \(table) \(bound)ORDER BY \(key) \(direction)", on: source.database)
+            let present = try columns(of: entity, in: source)
+            let key = entity.order.first.flatMap { name in entity.columns.first { $0.name == name } }
+            let order = key?.name ?? "rowid"
+            let bound = key?.kind == .text || key == nil ? "" : "WHERE \(order) < \(Self.highest) "
+            let values = entity.columns.map { present.contains($0.name) ? $0.name : Self.empty($0) }
+            isWhole = present.count == entity.columns.count
+            select = try source.statement(
+                "SELECT \(values.joined(separator: ", ")) FROM \(entity.name) \(bound)ORDER BY \(order) \(direction)")
         } catch {
+            // The table is missing, or the schema is damaged.
             return false
         }
-        // The schema may be damaged too.
-        let target = try Statement("SELECT * FROM \(table)", on: connection.database)
-        guard select.columnCount == target.columnCount else { return false }
-        let columns = (1...max(1, select.columnCount)).map { "?\($0)" }.joined(separator: ", ")
+        let parameters = (1...entity.columns.count).map { "?\($0)" }.joined(separator: ", ")
         // A new store has a stamp of its own.
-        let conflict = table == "list_stamp" ? "REPLACE" : "IGNORE"
-        let insert = try Statement(
-            "INSERT OR \(conflict) INTO \(table) VALUES (\(columns))", on: connection.database)
+        let conflict = entity.name == "list_stamp" ? "REPLACE" : "IGNORE"
+        let insert = try connection.statement("INSERT OR \(conflict) INTO \(entity.name) VALUES (\(parameters))")
         while true {
             do throws(SQLiteFailure) {
-                guard try select.next() else { return true }
+                guard try select.next() else { return isWhole }
             } catch {
                 return false
             }
@@ -101,6 +108,24 @@ nonisolated enum StoreSalvage {
                 // A row with values that no version writes.
                 guard error.code == SQLITE_CONSTRAINT || error.code == SQLITE_MISMATCH else { throw error }
             }
+        }
+    }
+
+    /// The columns of a table that are there.
+    private func columns(of entity: Entity, in source: Connection) throws(SQLiteFailure) -> Set<String> {
+        let select = try source.statement("SELECT name FROM pragma_table_xinfo(?1)", entity.name)
+        var found: Set<String> = []
+        while try select.next() { found.insert(select.text()) }
+        return found.intersection(entity.columns.map(\.name))
+    }
+
+    private static func empty(_ column: Column) -> String {
+        if let value = column.defaultValue { return value }
+        guard column.isRequired else { return "NULL" }
+        return switch column.kind {
+        case .integer: "0"
+        case .text: "''"
+        case .blob: "x''"
         }
     }
 }

@@ -12,6 +12,11 @@ nonisolated struct StorePosition: Hashable {
     /// The number of the newest push.
     var newestPush: Int64
 
+    /// The same, with all of the log in the store.
+    var withoutLog: StorePosition {
+        StorePosition(store: store, epoch: epoch, logPages: 0, newestPush: newestPush)
+    }
+
     /// Whether something that was committed up to `other` is missing here.
     func lacks(_ other: StorePosition) -> Bool {
         store != other.store || (epoch, logPages) < (other.epoch, other.logPages)
@@ -20,7 +25,7 @@ nonisolated struct StorePosition: Hashable {
 
 /// The last commit as noted outside the store, in `store.seal`.
 ///
-/// It is written after each commit, and never synced: the kernel writes it to disk sometime. So it may lag behind the
+/// It is written after each commit, and not synced: the kernel writes it to disk sometime. So it may lag behind the
 /// store after a power cut, but it never leads. A store that lacks what its seal says has lost committed data: its log
 /// was removed or cut, a former copy was put back, or a disk confirmed what it had not written. Without the file, or
 /// with a damaged one, nothing is known, and nothing is reported.
@@ -64,7 +69,8 @@ nonisolated final class StoreSeal {
     }
 
     /// Notes a commit. A failure is ignored: the seal then lags.
-    func write(_ contents: Contents) {
+    /// - Parameter isDurable: whether it must not lag after a power cut, because the log that it counts is removed.
+    func write(_ contents: Contents, isDurable: Bool = false) {
         let (position, stamp) = (contents.position, contents.stamp)
         let numbers = [
             position.store, position.epoch, position.logPages, position.newestPush, stamp.size, stamp.seconds,
@@ -74,6 +80,7 @@ nonisolated final class StoreSeal {
         line += [UInt8](repeating: UInt8(ascii: " "), count: max(0, Self.bytes - 1 - line.count))
         line.append(UInt8(ascii: "\n"))
         _ = pwrite(descriptor, line, line.count, 0)
+        if isDurable { fdatasync(descriptor) }
     }
 
     /// FNV-1a. It finds damage; nobody is kept from writing another seal.

@@ -1,3 +1,5 @@
+internal import Database
+
 /// The frequent statements, prepared once.
 nonisolated struct StoreStatements {
     let begin: Statement

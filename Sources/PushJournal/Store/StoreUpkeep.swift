@@ -1,3 +1,4 @@
+internal import Database
 internal import RingwakeCore
 
 /// Limits the size of the store: removes pushes, calls and rows set aside that are too old or too many, and returns

@@ -63,16 +63,15 @@ nonisolated final class JournalMailbox: Sendable {
     // MARK: - For the journal's thread
 
     /// Takes the submitted work; empty if there is none.
-    func takeWork() -> JournalSubmission {
-        submission.withLock { waiting in
+    ///
+    /// Waiting is part of taking: whoever waited without taking would leave work behind that nobody is woken for again.
+    /// - Parameter isWaiting: whether to sleep until work is submitted. Even then there may be none.
+    func takeWork(waiting isWaiting: Bool) -> JournalSubmission {
+        if isWaiting { workBell.hear() }
+        return submission.withLock { waiting in
             defer { waiting = JournalSubmission() }
             return waiting
         }
-    }
-
-    /// Sleeps until work is submitted. May return early.
-    func waitForWork() {
-        workBell.hear()
     }
 
     func answer(_ more: [JournalAnswer]) {

@@ -1,4 +1,5 @@
 internal import RingwakeCore
+internal import StoreMigration
 
 /// A record of a call with its revision: a higher one is newer.
 nonisolated struct RevisedCall: Sendable {
@@ -23,6 +24,7 @@ nonisolated enum JournalWork: Sendable {
     case readMail(ticket: UInt64, [MailRowKey])
     case readPushes(ticket: UInt64, PushQuery)
     case readCalls(ticket: UInt64, CallQuery)
+    case readReport(ticket: UInt64)
     case close
 }
 
@@ -31,7 +33,7 @@ nonisolated extension JournalWork {
     var isWrite: Bool {
         switch self {
         case .push, .ring, .keep, .barrier, .correctTimes, .link: true
-        case .readPushes, .readCalls, .readMail, .close: false
+        case .readPushes, .readCalls, .readMail, .readReport, .close: false
         }
     }
 
@@ -44,6 +46,7 @@ nonisolated extension JournalWork {
             .kept(ticket: ticket, .failure(error))
         case .link(let ticket, _): ticket.map { .kept(ticket: $0, .failure(error)) }
         case .readMail(let ticket, _): .mail(ticket: ticket, .failure(error))
+        case .readReport(let ticket): .report(ticket: ticket, .failure(error))
         case .readPushes(let ticket, _): .pushes(ticket: ticket, .failure(error))
         case .readCalls(let ticket, _): .calls(ticket: ticket, .failure(error))
         case .close: nil
@@ -149,8 +152,10 @@ nonisolated struct JournalRecords: Sendable {
 
 /// An answer of the journal's thread.
 nonisolated enum JournalAnswer: Sendable {
+    /// The store is being migrated, and how far that is. It comes before `opened`.
+    case migrating(MigrationProgress)
     /// The store is open, or the first attempt has failed.
-    case opened(Result<JournalContents, StoreOpening.Failure>)
+    case opened(Result<JournalContents, StoreOpeningFailure>)
     case push(ticket: UInt64, Result<PushVerdict, RingwakeError>)
     case ring(ticket: UInt64, Result<RingVerdict, RingwakeError>)
     /// For a row of state, a barrier, and a correction of times.
@@ -159,6 +164,7 @@ nonisolated enum JournalAnswer: Sendable {
     case pushes(ticket: UInt64, Result<[JournaledPush], RingwakeError>)
     case calls(ticket: UInt64, Result<[JournaledCall], RingwakeError>)
     case mail(ticket: UInt64, Result<MailPayloads, RingwakeError>)
+    case report(ticket: UInt64, Result<StoreReport, RingwakeError>)
     /// A transaction was committed or failed, with its error, and the number of records that still wait. It precedes
     /// the answers that depend on the transaction.
     case committed(RingwakeError?, waitingRecords: Int)

@@ -1,5 +1,6 @@
 internal import RingwakeCore
 internal import RunLoop
+internal import StoreMigration
 
 /// The journal's own thread: opens the store, works, closes it.
 ///
@@ -16,6 +17,7 @@ nonisolated struct JournalThread {
         let vfs: String?
         let limits: JournalLimits
         let clocks: JournalClocks
+        let versions: StoreVersions
         let mailbox: JournalMailbox
     }
 
@@ -41,7 +43,7 @@ nonisolated struct JournalThread {
     private static func run(_ order: Order) {
         var waiting = WaitingJournalWork()
         var opened: Opened?
-        do throws(StoreOpening.Failure) {
+        do throws(StoreOpeningFailure) {
             opened = try open(order, damage: nil, isReplacement: false)
         } catch {
             order.mailbox.answer([.opened(.failure(error))])
@@ -59,9 +61,17 @@ nonisolated struct JournalThread {
     ///   - former: what failed attempts did to a damaged store, for a person.
     private static func open(
         _ order: Order, damage: String?, isReplacement: Bool, former: [String] = []
-    ) throws(StoreOpening.Failure) -> Opened {
-        let opened = try StoreOpening.open(
-            directory: order.directory, vfs: order.vfs, limits: order.limits, clocks: order.clocks, damage: damage)
+    ) throws(StoreOpeningFailure) -> Opened {
+        var reported = -1
+        let opening = StoreOpening.Order(
+            directory: order.directory, vfs: order.vfs, limits: order.limits, clocks: order.clocks,
+            versions: order.versions
+        ) { progress in
+            guard progress.percent != reported else { return }
+            reported = progress.percent
+            order.mailbox.answer([.migrating(progress)])
+        }
+        let opened = try StoreOpening.open(opening, damage: damage)
         guard !isReplacement else { return (opened, .replaced(former + opened.damage)) }
         var contents = opened.contents.journal
         contents.damage = former + opened.damage
@@ -96,7 +106,7 @@ nonisolated struct JournalThread {
     /// - Returns: nil if the journal is closed meanwhile.
     private static func reopen(
         _ order: Order, damage: String?, _ waiting: inout WaitingJournalWork,
-        after failure: StoreOpening.Failure? = nil
+        after failure: StoreOpeningFailure? = nil
     ) -> Opened? {
         var failure = failure
         // A new store is not replaced because the former one was damaged.
@@ -110,12 +120,12 @@ nonisolated struct JournalThread {
                 }
                 order.mailbox.answer(waiting.failAll(failure.error))
                 guard !waiting.isClosing else { return nil }
-                order.mailbox.waitForWork()
-                order.mailbox.answer(waiting.take(order.mailbox.takeWork(), limits: order.limits))
+                order.mailbox.answer(waiting.take(order.mailbox.takeWork(waiting: true), limits: order.limits))
                 // The end is worth another attempt only if there is something to write.
                 if waiting.isAskedToClose, waiting.records.count == 0 { continue }
+                if failure.isFinal { continue }
             }
-            do throws(StoreOpening.Failure) {
+            do throws(StoreOpeningFailure) {
                 let opened = try open(order, damage: present, isReplacement: damage != nil, former: former)
                 // Without damage it was never open, and the answer that it is open now says that it works.
                 if damage != nil { order.mailbox.answer([.committed(nil, waitingRecords: waiting.records.count)]) }

@@ -1,3 +1,4 @@
+internal import Database
 internal import RingwakeCore
 
 /// The work of the journal's thread: it takes waiting work, makes it durable in as few commits as possible, and
@@ -65,23 +66,23 @@ nonisolated final class JournalWorker {
     /// - Returns: what is wrong with the store; nil if it was closed.
     func run() -> String? {
         while !waiting.isClosing, damage == nil {
-            take()
+            take(waiting: false)
             // A sender that keeps the journal busy must not make it grow without limit.
             if upkeep.isOverfull(store) { _ = tidy() }
             if !waiting.backlog.isEmpty || waiting.isUrgent {
                 workOff()
                 // Alternate, so that neither waits for long, and a push waits for at most one step.
                 _ = workOnLists()
-            } else if !workOnLists(), !tidy() {
-                mailbox.waitForWork()
+            } else if !workOnLists(), !tidy(), damage == nil {
+                take(waiting: true)
             }
         }
         close()
         return waiting.isClosing ? nil : damage?.text
     }
 
-    private func take() {
-        let submission = mailbox.takeWork()
+    private func take(waiting isWaiting: Bool) {
+        let submission = mailbox.takeWork(waiting: isWaiting)
         lists.take(submission.lists)
         var rest = submission
         rest.lists = []
@@ -107,6 +108,8 @@ nonisolated final class JournalWorker {
             read({ () throws(SQLiteFailure) in .init(values: try store.links.payloads(keys)) }) {
                 .mail(ticket: ticket, $0)
             }
+        case .readReport(let ticket):
+            read({ () throws(SQLiteFailure) in .init(values: try store.report()) }) { .report(ticket: ticket, $0) }
         case .close: waiting.isClosing = true
         case .push, .ring, .keep, .barrier, .correctTimes, .link: break
         }
@@ -254,7 +257,7 @@ nonisolated final class JournalWorker {
                 case .link(let ticket, let work):
                     try store.links.perform(work)
                     if let ticket { answers.append(.kept(ticket: ticket, .success(()))) }
-                case .readPushes, .readCalls, .readMail, .close: break
+                case .readPushes, .readCalls, .readMail, .readReport, .close: break
                 }
             }
             for (number, call) in waiting.records.calls where call.revision > written[number] ?? 0 {

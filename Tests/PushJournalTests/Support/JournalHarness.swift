@@ -2,6 +2,7 @@ import Logging
 import PushJournal
 import RingwakeCore
 import RunLoop
+import StoreMigration
 import Synchronization
 import Testing
 
@@ -13,6 +14,8 @@ final class JournalHarness {
     let log = LogLines()
     let vfs: String?
     var limits: JournalLimits
+    /// The versions of the store that the program has from the next start on; nil for those that it really has.
+    var versions: StoreVersions?
     private(set) var journal: PushJournal
     private(set) var contents: JournalContents
     private var isOpen = true
@@ -22,7 +25,7 @@ final class JournalHarness {
         directory = try TemporaryDirectory()
         self.limits = limits
         self.vfs = vfs
-        journal = try Self.open(directory.path, loop, clock.clocks(), limits, vfs, log)
+        journal = try Self.open(directory.path, loop, clock.clocks(), limits, vfs, nil, log)
         contents = journal.takeContents()
     }
 
@@ -32,17 +35,18 @@ final class JournalHarness {
 
     private static func open(
         _ directory: String, _ loop: RunLoop, _ clocks: JournalClocks, _ limits: JournalLimits, _ vfs: String?,
-        _ log: LogLines
+        _ versions: StoreVersions?, _ log: LogLines
     ) throws(RingwakeError) -> PushJournal {
         let logger = Logger(label: "test") { _ in LogRecorder(lines: log) }
         return try PushJournal(
-            directory: directory, runLoop: loop, logger: logger, limits: limits, clocks: clocks, vfs: vfs)
+            directory: directory, runLoop: loop, logger: logger, limits: limits, clocks: clocks, vfs: vfs,
+            versions: versions)
     }
 
     /// Closes the journal and opens it again, in this boot or in another.
     func reopen(bootID: String = "boot-1") throws {
         journal.close()
-        journal = try Self.open(directory.path, loop, clock.clocks(bootID: bootID), limits, vfs, log)
+        journal = try Self.open(directory.path, loop, clock.clocks(bootID: bootID), limits, vfs, versions, log)
         contents = journal.takeContents()
     }
 

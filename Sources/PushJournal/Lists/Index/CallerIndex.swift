@@ -1,4 +1,5 @@
 internal import CRingwakeSQLite
+internal import Database
 internal import FileSystem
 internal import Glibc
 package import RingwakeCore

@@ -1,3 +1,4 @@
+internal import Database
 internal import FileSystem
 internal import Glibc
 package import RingwakeCore

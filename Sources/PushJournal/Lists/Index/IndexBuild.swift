@@ -1,3 +1,4 @@
+internal import Database
 internal import RingwakeCore
 internal import RunLoop
 internal import Synchronization

@@ -5,7 +5,7 @@ internal import Glibc
 ///
 ///     insert.bind("a"); insert.bind(Int64(1))
 ///     try insert.run()
-nonisolated final class Statement {
+package final class Statement {
     private let statement: OpaquePointer
     private let database: OpaquePointer
     private var nextParameter: Int32 = 1
@@ -15,7 +15,7 @@ nonisolated final class Statement {
 
     /// - Parameter isKept: whether it is used often. SQLite then keeps it out of its short-term memory.
     /// - Throws: if the statement is wrong, the store is damaged, or a lock is held.
-    init(_ sql: String, on database: OpaquePointer, isKept: Bool = false) throws(SQLiteFailure) {
+    package init(_ sql: String, on database: OpaquePointer, isKept: Bool = false) throws(SQLiteFailure) {
         var prepared: OpaquePointer?
         let flags = isKept ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
         let code = sqlite3_prepare_v3(database, sql, -1, flags, &prepared, nil)
@@ -30,17 +30,17 @@ nonisolated final class Statement {
 
     // MARK: - Binding
 
-    func bind(_ number: Int64) {
+    package func bind(_ number: Int64) {
         note(sqlite3_bind_int64(statement, nextParameter, number))
     }
 
-    func bind(_ number: Int64?) {
+    package func bind(_ number: Int64?) {
         guard let number else { return note(sqlite3_bind_null(statement, nextParameter)) }
         bind(number)
     }
 
     /// Binds the text with its length: it may contain NUL.
-    func bind(_ text: String) {
+    package func bind(_ text: String) {
         var text = text
         let code = text.withUTF8 { utf8 in
             utf8.withMemoryRebound(to: CChar.self) { characters in
@@ -50,17 +50,17 @@ nonisolated final class Statement {
         note(code)
     }
 
-    func bind(_ text: String?) {
+    package func bind(_ text: String?) {
         guard let text else { return note(sqlite3_bind_null(statement, nextParameter)) }
         bind(text)
     }
 
     /// Binds the values to the next parameters.
-    func bind(_ values: [any SQLiteValue]) {
+    package func bind(_ values: [any SQLiteValue]) {
         for value in values { value.bind(to: self) }
     }
 
-    func bind(_ bytes: [UInt8]) {
+    package func bind(_ bytes: [UInt8]) {
         let code = bytes.withUnsafeBytes {
             ringwake_sqlite_bind_blob(statement, nextParameter, $0.baseAddress, UInt64($0.count))
         }
@@ -68,14 +68,14 @@ nonisolated final class Statement {
     }
 
     /// Binds all columns of the present row of another statement, as they are.
-    func bind(rowOf other: Statement) {
+    package func bind(rowOf other: Statement) {
         for column in 0..<Int32(other.columnCount) {
             note(sqlite3_bind_value(statement, nextParameter, sqlite3_column_value(other.statement, column)))
         }
     }
 
     /// The number of columns that it selects.
-    var columnCount: Int { Int(sqlite3_column_count(statement)) }
+    package var columnCount: Int { Int(sqlite3_column_count(statement)) }
 
     private func note(_ code: Int32) {
         if code != SQLITE_OK, bindFailure == SQLITE_OK { bindFailure = code }
@@ -87,7 +87,7 @@ nonisolated final class Statement {
     /// Steps to the next row.
     /// - Returns: false if there is none; the statement may then be bound and run again.
     /// - Throws: the error of SQLite. The statement may then be bound and run again.
-    func next() throws(SQLiteFailure) -> Bool {
+    package func next() throws(SQLiteFailure) -> Bool {
         nextColumn = 0
         guard bindFailure == SQLITE_OK else {
             let failure = SQLiteFailure(bindFailure, database)
@@ -105,13 +105,13 @@ nonisolated final class Statement {
     }
 
     /// Runs the statement to its end, with these values if any are given. Skips its rows.
-    func run(_ values: any SQLiteValue...) throws(SQLiteFailure) {
+    package func run(_ values: any SQLiteValue...) throws(SQLiteFailure) {
         bind(values)
         while try next() {}
     }
 
     /// Runs the statement, and returns the number in its first row; nil if there is no row, or if it is NULL.
-    func number() throws(SQLiteFailure) -> Int64? {
+    package func number() throws(SQLiteFailure) -> Int64? {
         guard try next() else { return nil }
         let number = optionalInteger()
         reset()
@@ -119,7 +119,7 @@ nonisolated final class Statement {
     }
 
     /// Drops unread rows and the bound values.
-    func reset() {
+    package func reset() {
         // Both return the error of the last step, which has been thrown.
         sqlite3_reset(statement)
         sqlite3_clear_bindings(statement)
@@ -130,12 +130,12 @@ nonisolated final class Statement {
 
     // MARK: - Reading
 
-    func integer() -> Int64 {
+    package func integer() -> Int64 {
         defer { nextColumn += 1 }
         return sqlite3_column_int64(statement, nextColumn)
     }
 
-    func optionalInteger() -> Int64? {
+    package func optionalInteger() -> Int64? {
         guard sqlite3_column_type(statement, nextColumn) != SQLITE_NULL else {
             nextColumn += 1
             return nil
@@ -144,14 +144,14 @@ nonisolated final class Statement {
     }
 
     /// The complete text; it may contain NUL.
-    func text() -> String {
+    package func text() -> String {
         defer { nextColumn += 1 }
         guard let bytes = sqlite3_column_text(statement, nextColumn) else { return "" }
         let count = Int(sqlite3_column_bytes(statement, nextColumn))
         return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
 
-    func optionalText() -> String? {
+    package func optionalText() -> String? {
         guard sqlite3_column_type(statement, nextColumn) != SQLITE_NULL else {
             nextColumn += 1
             return nil
@@ -159,7 +159,19 @@ nonisolated final class Statement {
         return text()
     }
 
-    func bytes() -> [UInt8] {
+    /// The next column, whatever its type. A number with a fraction is read as a text: stores have none.
+    package func value() -> StoreValue {
+        switch sqlite3_column_type(statement, nextColumn) {
+        case SQLITE_INTEGER: return .integer(integer())
+        case SQLITE_BLOB: return .blob(bytes())
+        case SQLITE_NULL:
+            nextColumn += 1
+            return .null
+        default: return .text(text())
+        }
+    }
+
+    package func bytes() -> [UInt8] {
         defer { nextColumn += 1 }
         guard let bytes = sqlite3_column_blob(statement, nextColumn) else { return [] }
         let count = Int(sqlite3_column_bytes(statement, nextColumn))
@@ -168,22 +180,22 @@ nonisolated final class Statement {
 }
 
 /// A value for a parameter of a statement.
-nonisolated protocol SQLiteValue {
+package protocol SQLiteValue {
     func bind(to statement: Statement)
 }
 
-nonisolated extension Int64: SQLiteValue {
-    func bind(to statement: Statement) { statement.bind(self) }
+extension Int64: SQLiteValue {
+    package func bind(to statement: Statement) { statement.bind(self) }
 }
 
-nonisolated extension Int: SQLiteValue {
-    func bind(to statement: Statement) { statement.bind(Int64(self)) }
+extension Int: SQLiteValue {
+    package func bind(to statement: Statement) { statement.bind(Int64(self)) }
 }
 
-nonisolated extension String: SQLiteValue {
-    func bind(to statement: Statement) { statement.bind(self) }
+extension String: SQLiteValue {
+    package func bind(to statement: Statement) { statement.bind(self) }
 }
 
-nonisolated extension String?: SQLiteValue {
-    func bind(to statement: Statement) { statement.bind(self) }
+extension String?: SQLiteValue {
+    package func bind(to statement: Statement) { statement.bind(self) }
 }

@@ -2,15 +2,15 @@ internal import CRingwakeSQLite
 internal import Glibc
 
 /// A failed call of SQLite.
-nonisolated struct SQLiteFailure: Error, Equatable {
+package struct SQLiteFailure: Error, Equatable {
     /// The extended result code, such as `SQLITE_IOERR_FSYNC`.
-    let extendedCode: Int32
+    package let extendedCode: Int32
     /// SQLite's error message.
-    let text: String
+    package let text: String
     /// The `errno` of the failed system call; 0 if there was none.
-    let errno: Int32
+    package let errno: Int32
 
-    init(extendedCode: Int32, text: String, errno: Int32 = 0) {
+    package init(extendedCode: Int32, text: String, errno: Int32 = 0) {
         self.extendedCode = extendedCode
         self.text = text
         self.errno = errno
@@ -18,7 +18,7 @@ nonisolated struct SQLiteFailure: Error, Equatable {
 
     /// The error of the last call on `database`, which returned `code`. `database` is nil if SQLite had no memory for
     /// it.
-    init(_ code: Int32, _ database: OpaquePointer?) {
+    package init(_ code: Int32, _ database: OpaquePointer?) {
         // Read this first: the next call may change it. SQLite does not keep it when a COMMIT fails, but the step
         // leaves the thread's `errno` as the system call set it.
         let threadErrno = Glibc.errno
@@ -37,23 +37,25 @@ nonisolated struct SQLiteFailure: Error, Equatable {
     }
 
     /// A file whose contents SQLite accepts but we do not.
-    static func damaged(_ what: String) -> SQLiteFailure { SQLiteFailure(extendedCode: SQLITE_CORRUPT, text: what) }
+    package static func damaged(_ what: String) -> SQLiteFailure {
+        SQLiteFailure(extendedCode: SQLITE_CORRUPT, text: what)
+    }
 
     /// The text to print: the error of the failed system call, otherwise SQLite's message.
-    var reason: String { errno == 0 ? text : String(cString: strerror(errno)) }
+    package var reason: String { errno == 0 ? text : String(cString: strerror(errno)) }
 
     /// The primary result code, such as `SQLITE_IOERR`.
-    var code: Int32 { extendedCode & 0xff }
+    package var code: Int32 { extendedCode & 0xff }
 
     /// Whether there is no room on the disk, or no more for this user.
-    var isFull: Bool { code == SQLITE_FULL || (code == SQLITE_IOERR && errno == EDQUOT) }
+    package var isFull: Bool { code == SQLITE_FULL || (code == SQLITE_IOERR && errno == EDQUOT) }
 
     /// Whether another process has the file open.
-    var isBusy: Bool { code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_PROTOCOL }
+    package var isBusy: Bool { code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_PROTOCOL }
 
     /// Whether the file itself is damaged, so that no retry can succeed. A read past the end of a file means that it was
     /// cut.
-    var isDamage: Bool {
+    package var isDamage: Bool {
         code == SQLITE_CORRUPT || code == SQLITE_NOTADB || extendedCode == RINGWAKE_SQLITE_IOERR_SHORT_READ
     }
 }

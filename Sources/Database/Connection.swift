@@ -2,22 +2,22 @@ internal import CRingwakeSQLite
 internal import Glibc
 
 /// A connection to one file, without locking: it belongs to the thread that made it.
-nonisolated final class Connection {
-    enum Access {
+package final class Connection {
+    package enum Access {
         /// For reading and writing.
         case readWrite
         /// For reading a file that never changes: SQLite takes no locks and looks for no journal.
         case immutable
     }
 
-    let database: OpaquePointer
+    package let database: OpaquePointer
     /// Pages in the write-ahead log after the last commit. Allocated separately, because SQLite writes to it.
     private let logPagesCell: UnsafeMutablePointer<Int32>
 
     /// Opens an existing file.
     /// - Parameters:
     ///   - vfs: the name of SQLite's file layer; nil for the default.
-    init(path: String, vfs: String? = nil, access: Access = .readWrite) throws(SQLiteFailure) {
+    package init(path: String, vfs: String? = nil, access: Access = .readWrite) throws(SQLiteFailure) {
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let code =
@@ -64,17 +64,17 @@ nonisolated final class Connection {
     }
 
     /// Makes larger rows and values an error.
-    func limitValues(_ bytes: Int32) {
+    package func limitValues(_ bytes: Int32) {
         sqlite3_limit(database, SQLITE_LIMIT_LENGTH, bytes)
     }
 
     /// Ends each statement after this many virtual machine steps; nil: no limit.
-    func limitSteps(_ steps: Int32?) {
+    package func limitSteps(_ steps: Int32?) {
         sqlite3_progress_handler(database, steps ?? 0, { _ in 1 }, nil)
     }
 
     /// The SQL statements of the file's schema, up to `limit`.
-    func schema(limit: Int) throws(SQLiteFailure) -> [String] {
+    package func schema(limit: Int) throws(SQLiteFailure) -> [String] {
         let select = try statement("SELECT sql FROM sqlite_schema ORDER BY rowid LIMIT ?1", limit)
         var statements: [String] = []
         while try select.next() { statements.append(select.text()) }
@@ -82,42 +82,42 @@ nonisolated final class Connection {
     }
 
     /// Pages in the write-ahead log after the last commit.
-    var logPages: Int { Int(logPagesCell.pointee) }
+    package var logPages: Int { Int(logPagesCell.pointee) }
 
     /// The number of rows that the last INSERT, UPDATE or DELETE changed.
-    var changes: Int { Int(sqlite3_changes(database)) }
+    package var changes: Int { Int(sqlite3_changes(database)) }
 
     /// The number of rows changed since the connection was opened, including rolled-back changes.
-    var totalChanges: Int64 { Int64(sqlite3_total_changes64(database)) }
+    package var totalChanges: Int64 { Int64(sqlite3_total_changes64(database)) }
 
     /// Whether a transaction is open.
-    var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
+    package var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
 
     /// Whether the file is read-only: SQLite opens such a file without an error.
-    var isReadOnly: Bool { sqlite3_db_readonly(database, "main") == 1 }
+    package var isReadOnly: Bool { sqlite3_db_readonly(database, "main") == 1 }
 
     /// A statement for frequent use.
-    func keep(_ sql: String) throws(SQLiteFailure) -> Statement {
+    package func keep(_ sql: String) throws(SQLiteFailure) -> Statement {
         try Statement(sql, on: database, isKept: true)
     }
 
     /// A statement for one use, with its values. `sql` must not contain values from outside.
-    func statement(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) -> Statement {
+    package func statement(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) -> Statement {
         try bound(sql, values)
     }
 
     /// Runs one statement once.
-    func run(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) {
+    package func run(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) {
         try bound(sql, values).run()
     }
 
     /// Runs one statement once, and returns the number in its first column; 0 if there is none.
-    func number(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) -> Int64 {
+    package func number(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) -> Int64 {
         try bound(sql, values).number() ?? 0
     }
 
     /// One more than the number that `sql` selects: the next number of a row.
-    func successor(_ sql: String) throws(SQLiteFailure) -> Int64 {
+    package func successor(_ sql: String) throws(SQLiteFailure) -> Int64 {
         let number = try number(sql)
         guard (0..<Self.highestNumber).contains(number) else {
             throw SQLiteFailure(
@@ -138,7 +138,7 @@ nonisolated final class Connection {
     /// Moves the write-ahead log into the store, so that the next commit starts the log again.
     /// - Returns: the number of pages that were in it.
     @discardableResult
-    func checkpoint() throws(SQLiteFailure) -> Int64 {
+    package func checkpoint() throws(SQLiteFailure) -> Int64 {
         var (found, moved): (Int32, Int32) = (0, 0)
         let code = sqlite3_wal_checkpoint_v2(database, "main", SQLITE_CHECKPOINT_PASSIVE, &found, &moved)
         guard code == SQLITE_OK else { throw SQLiteFailure(code, database) }
@@ -147,14 +147,14 @@ nonisolated final class Connection {
     }
 
     /// The two files of a store.
-    enum File {
+    package enum File {
         case store, log
     }
 
     /// Bytes of a file as it is on the disk, past SQLite's cache. Nothing else may open the store: closing any
     /// descriptor of it would release its locks.
     /// - Throws: `damaged` if there are fewer.
-    func read(_ file: File, _ count: Int, at offset: Int64) throws(SQLiteFailure) -> [UInt8] {
+    package func read(_ file: File, _ count: Int, at offset: Int64) throws(SQLiteFailure) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         guard let file = try open(file), let read = file.pointee.pMethods?.pointee.xRead else {
             throw .damaged("it has no log")
@@ -167,7 +167,7 @@ nonisolated final class Connection {
     }
 
     /// The size of a file in bytes.
-    func size(_ file: File) throws(SQLiteFailure) -> Int64 {
+    package func size(_ file: File) throws(SQLiteFailure) -> Int64 {
         guard let file = try open(file), let size = file.pointee.pMethods?.pointee.xFileSize else { return 0 }
         var bytes: Int64 = 0
         errno = 0
@@ -195,7 +195,7 @@ nonisolated final class Connection {
     /// The previous run may have ended after a failed `fdatasync`. Its data is then in the page cache, is read from
     /// there, but is not on disk, and another `fdatasync` would not write it. After this rewrite it is durable before
     /// anything depends on it. Call this while the lock is held, after the log has been read.
-    func rewriteLog() throws(SQLiteFailure) {
+    package func rewriteLog() throws(SQLiteFailure) {
         guard let log = try open(.log), let methods = log.pointee.pMethods?.pointee, let read = methods.xRead,
             let write = methods.xWrite, let sync = methods.xSync
         else { return }
@@ -215,7 +215,7 @@ nonisolated final class Connection {
     }
 
     /// Closing the connection leaves the file and its log unchanged from now on.
-    func leaveLogAtClose() {
+    package func leaveLogAtClose() {
         ringwake_sqlite_keep_log_at_close(database)
     }
 }
