@@ -20,6 +20,8 @@ struct DaemonCommand: Equatable {
     var wantsJSON = false
     /// With ``isCheck``: the user to check as.
     var user: String?
+    /// Only look at the store, or migrate it.
+    var store: StoreTask?
     /// Stop when standard input ends.
     var stopsWithInput = false
 
@@ -37,6 +39,8 @@ struct DaemonCommand: Equatable {
                            root checks the system's as the user of the service, ringwake
           --json           with --check-config: print what it has as one JSON object
           --as USER        with --check-config, for root: check as this user
+          --store TASK     look at the store or migrate it while no daemon runs, and print JSON lines: status, plan
+                           (what a migration does) or migrate; 'ringwake store' does it for people
           --stop-at-eof    stop when standard input ends, so that it never outlives its parent
           --version        show the version
           --help           show this
@@ -55,7 +59,7 @@ struct DaemonCommand: Equatable {
         case wrongUsage(String)
     }
 
-    /// Parsed by hand: seven options don't need a library, and the one that `ringwake` uses can't run on the main actor.
+    /// Parsed by hand: eight options don't need a library, and the one that `ringwake` uses can't run on the main actor.
     static func parse(_ arguments: [String]) -> Parsed {
         var command = DaemonCommand()
         var rest = arguments[...]
@@ -66,6 +70,11 @@ struct DaemonCommand: Equatable {
             case "--check-config": command.isCheck = true
             case "--json": command.wantsJSON = true
             case "--stop-at-eof": command.stopsWithInput = true
+            case "--store":
+                guard let task = rest.popFirst().flatMap(StoreTask.init) else {
+                    return .wrongUsage("--store needs one of status, plan, migrate")
+                }
+                command.store = task
             case "--as":
                 guard let user = rest.popFirst(), !user.isEmpty else { return .wrongUsage("--as needs a user") }
                 command.user = user
@@ -81,6 +90,9 @@ struct DaemonCommand: Equatable {
             }
         }
         guard command.isCheck || !command.wantsJSON else { return .wrongUsage("--json goes with --check-config") }
+        guard command.store == nil || !command.isCheck else {
+            return .wrongUsage("--store and --check-config do not go together")
+        }
         guard command.isCheck || command.user == nil else { return .wrongUsage("--as goes with --check-config") }
         return .run(command)
     }
@@ -133,6 +145,11 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
     let defaults = StandardPaths(isRoot: geteuid() == 0, environment: processEnvironment())
     let file = absolute(command.configurationFile ?? defaults.configurationFile)
     if command.isCheck { return try check(command, file, defaults) }
+    if let task = command.store {
+        return try task.run(file: file, defaults: defaults) { line in
+            write(String(decoding: controlLine(line), as: UTF8.self), to: STDOUT_FILENO)
+        }
+    }
     let configuration = try Configuration.load(file: file, defaults: defaults)
     let log = StandardErrorLog(level: configuration.logLevel, environment: processEnvironment())
     let daemon = try Daemon(

@@ -190,6 +190,19 @@ enum MessageSamples {
                 ], problems: ["'ring.command': /usr/bin/play: there is no such file"])
         ),
         (
+            "StoreMessage/migration",
+            {
+                var store = StoreMessage(
+                    file: "/var/lib/ringwake/store.db", version: 7, currentVersion: 8, oldestVersion: 7, bytes: 94_208,
+                    unusedBytes: 4_096, freeBytes: 1_000_000, rows: ["call": 6, "push": 6])
+                store.migration = StoreMessage.Migration(
+                    steps: [StoreMessage.Step(from: 7, to: 8, changes: ["push: the column 'language' is added"])],
+                    seconds: 0.25, neededBytes: 94_208)
+                store.damage = ["what is wrong"]
+                return store
+            }()
+        ),
+        (
             "RefusalListMessage/both",
             RefusalListMessage(
                 refusals: [

@@ -55,7 +55,7 @@ struct TerminalTests {
 
     @Test("progress shows percent and the time left, where they are known")
     func progress() {
-        let line = ImportProgress.line
+        let line = WorkProgress.line
         #expect(line("reading", 430, 1000, .bytes, .seconds(43)) == "reading, 43 %, 57 s left")
         #expect(line("reading", 430, 1000, .bytes, .milliseconds(10)) == "reading, 43 %")
         #expect(line("reading", 2048, nil, .bytes, .seconds(9)) == "reading, 2 KiB")

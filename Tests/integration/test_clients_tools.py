@@ -121,5 +121,6 @@ def test_a_sender_on_libcurl_keeps_its_connection_for_thousands_of_pushes(daemon
     call = str(uuid.uuid4())
     done = daemon.ringwake("push", "--app", APP, "--id", call, "--count", "2500")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"accepted +2500", done.stdout)
+    # On a busy machine the call has ended before the last of them, which are duplicates then.
+    assert sum(map(int, re.findall(r"accepted\b.* (\d+)$", done.stdout, re.MULTILINE))) == 2500, done.stdout
     handler.wait(call)

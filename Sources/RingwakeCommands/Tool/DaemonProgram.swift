@@ -49,14 +49,7 @@ struct DaemonProgram {
         _ file: String, user: String? = nil
     ) throws(RingwakeError) -> (ConfigurationMessage?, RingwakeError?) {
         let done = try run(["--check-config", "--json", "--config", file] + (user.map { ["--as", $0] } ?? []))
-        var refusal: RingwakeError?
-        if done.status != 0 {
-            let text = String(decoding: done.errors, as: UTF8.self)
-            let prefix = "ringwaked: "
-            let line = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]
-            let code = RingwakeError.Code.all.first { $0.exitStatus == done.status } ?? .failed
-            refusal = RingwakeError(code, String(line.prefix { $0 != "\n" }))
-        }
+        let refusal = DaemonProgram.refusal(done.status, done.errors)
         guard !done.output.isEmpty else { return (nil, refusal ?? unexpected) }
         do {
             return (try JSONDecoder().decode(ConfigurationMessage.self, from: Data(done.output)), refusal)
@@ -65,10 +58,45 @@ struct DaemonProgram {
         }
     }
 
+    /// Has it look at the store, or migrate it.
+    ///
+    /// - Parameters:
+    ///   - task: `status`, `plan` or `migrate`.
+    ///   - onProgress: called for each report of progress.
+    /// - Throws: the daemon's own error: `inUse` if a daemon runs, `notFound` without a store.
+    func store(
+        _ task: String, configuration file: String, onProgress: (StoreLine.Progress) -> Void
+    ) throws(RingwakeError) -> StoreMessage {
+        let (output, errors, input) = (try Pipe(), try Pipe(), try Pipe())
+        let process = try start(
+            ["--store", task, "--config", file], input: input.reading, output: output.writing, error: errors.writing)
+        for pipe in [output, errors, input] { pipe.closeWriting() }
+        var store: StoreMessage?
+        output.forEachLine { line in
+            guard let line = try? JSONDecoder().decode(StoreLine.self, from: Data(line)) else { return }
+            if let progress = line.progress { onProgress(progress) }
+            store = line.store ?? store
+        }
+        let complaint = errors.readAll()
+        if let refusal = DaemonProgram.refusal(DaemonProgram.reap(process), complaint) { throw refusal }
+        guard let store else { throw unexpected }
+        return store
+    }
+
+    /// The error of a run that has failed; nil if it has not.
+    private static func refusal(_ status: Int32, _ errors: [UInt8]) -> RingwakeError? {
+        guard status != 0 else { return nil }
+        let text = String(decoding: errors, as: UTF8.self)
+        let prefix = "ringwaked: "
+        let line = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]
+        let code = RingwakeError.Code.all.first { $0.exitStatus == status } ?? .failed
+        return RingwakeError(code, String(line.prefix { $0 != "\n" }))
+    }
+
     private var unexpected: RingwakeError {
         RingwakeError(
             .failed,
-            "'\(path)' did not print the configuration as this version expects; install the same version of both")
+            "'\(path)' did not print what this version expects; install the same version of both")
     }
 
     /// Starts it, as ``spawn(_:input:output:error:)`` does.
@@ -147,11 +175,25 @@ final class Pipe {
     /// Everything until the last writer closes.
     func readAll() -> [UInt8] {
         var bytes: [UInt8] = []
+        forEachPiece { bytes += $0 }
+        return bytes
+    }
+
+    /// Calls `body` for each line until the last writer closes. A line that is too long ends it.
+    func forEachLine(_ body: ([UInt8]) -> Void) {
+        var lines = LineSplitter(maximumBytes: 1 << 20, tooLong: RingwakeError(.limitReached, "a line is too long"))
+        forEachPiece { piece in
+            lines.consume(piece)
+            while let line = try? lines.next() { body(line) }
+        }
+    }
+
+    private func forEachPiece(_ body: (ArraySlice<UInt8>) -> Void) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = Glibc.read(reading, &buffer, buffer.count)
-            if count > 0 { bytes += buffer[..<count] }
-            if count == 0 || (count < 0 && errno != EINTR) { return bytes }
+            if count > 0 { body(buffer[..<count]) }
+            if count == 0 || (count < 0 && errno != EINTR) { return }
         }
     }
 }

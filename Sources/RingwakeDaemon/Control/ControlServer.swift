@@ -67,6 +67,11 @@ final class ControlServer {
             guard request.parts[1] == "accept" else { throw ControlServer.nothing(at: request) }
             try request.require("POST")
             daemon.judge.accept { [daemon] result in exchange.respond(result.map { daemon.status() }) }
+        case ("store", _):
+            try request.require("GET")
+            JournalReader(journal: daemon.journal, runLoop: daemon.runLoop).report { result in
+                exchange.respond(result.map { StoreMessage($0) })
+            }
         case ("reload", _):
             try request.require("POST")
             exchange.respond(.success(try daemon.reload()))

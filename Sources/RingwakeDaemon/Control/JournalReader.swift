@@ -28,6 +28,11 @@ final class JournalReader {
         journal.calls(query, completion: JournalReader.bounded(completion, by: timeout, on: runLoop))
     }
 
+    /// Says what the store is and holds. `completion` is called once, later; with `timedOut` if the journal doesn't answer.
+    func report(completion: @escaping (Result<StoreReport, RingwakeError>) -> Void) {
+        journal.report(completion: JournalReader.bounded(completion, by: timeout, on: runLoop))
+    }
+
     /// Calls `body` once, when all earlier writes are durable, have failed or have timed out.
     func whenDurable(_ body: @escaping () -> Void) {
         let completion = JournalReader.bounded(

@@ -59,7 +59,7 @@ struct BlockImportCommand: DaemonCommand {
         let client = control.client(in: context)
         var report = ImportReport()
         for work in try imports(by: client) {
-            let progress = ImportProgress(TerminalText.printable(work.list), on: context.errors)
+            let progress = WorkProgress(TerminalText.printable(work.list), on: context.errors)
             do throws(RingwakeError) {
                 report.add(try work.run(by: client, progress: progress), of: work)
             } catch {

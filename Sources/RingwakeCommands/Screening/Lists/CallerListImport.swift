@@ -22,7 +22,7 @@ struct CallerListImport {
         case replaced(CallerListMessage, format: CallerListFormat, problems: CallerListProblems)
     }
 
-    func run(by client: ControlClient, progress: ImportProgress) throws(RingwakeError) -> Outcome {
+    func run(by client: ControlClient, progress: WorkProgress) throws(RingwakeError) -> Outcome {
         let upload = CallerListUpload(client: client, list: list, kind: kind)
         do throws(RingwakeError) {
             return try run(upload, progress: progress)
@@ -33,7 +33,7 @@ struct CallerListImport {
         }
     }
 
-    private func run(_ upload: CallerListUpload, progress: ImportProgress) throws(RingwakeError) -> Outcome {
+    private func run(_ upload: CallerListUpload, progress: WorkProgress) throws(RingwakeError) -> Outcome {
         let reading = Reading(format: format, upload: upload, progress: progress)
         var etag: String?
         progress.begin("reading", of: Download.isURL(source) ? nil : InputFile.size(of: source), unit: .bytes)
@@ -73,10 +73,10 @@ struct CallerListImport {
     private final class Reading {
         var reader: CallerListReader
         private let upload: CallerListUpload
-        private let progress: ImportProgress
+        private let progress: WorkProgress
         private var hasBegun = false
 
-        init(format: CallerListFormat, upload: CallerListUpload, progress: ImportProgress) {
+        init(format: CallerListFormat, upload: CallerListUpload, progress: WorkProgress) {
             reader = CallerListReader(format: format)
             self.upload = upload
             self.progress = progress

@@ -54,7 +54,7 @@ final class CallerListUpload {
     }
 
     /// Replaces the list's entries by those that were added.
-    func finish(etag: String?, source: String, progress: ImportProgress) throws(RingwakeError) -> CallerListMessage {
+    func finish(etag: String?, source: String, progress: WorkProgress) throws(RingwakeError) -> CallerListMessage {
         progress.begin("sorting", of: nil, unit: .entries)
         sort()
         let begun: ImportMessage = try client.post(
@@ -96,7 +96,7 @@ final class CallerListUpload {
         }
     }
 
-    private func sendAll(to target: RequestTarget, _ progress: ImportProgress) throws(RingwakeError) {
+    private func sendAll(to target: RequestTarget, _ progress: WorkProgress) throws(RingwakeError) {
         var piece: [UInt8] = []
         var count = 0
         for start in starts {

@@ -1,12 +1,12 @@
 import RingwakeCore
 import RunLoop
 
-/// Shows on a terminal how far an import has come, and how long it will take.
-final class ImportProgress {
+/// Shows on a terminal how far work has come, and how long it will take.
+final class WorkProgress {
     /// What is counted.
     enum Unit {
         case bytes
-        case entries
+        case entries, rows
     }
 
     /// How long a line stands before the next.
@@ -26,7 +26,7 @@ final class ImportProgress {
     private let output: Output
     private let name: String
     private var stage: Stage?
-    private var next = Deadline(after: ImportProgress.step)
+    private var next = Deadline(after: WorkProgress.step)
     private var isShown = false
 
     /// - Parameter output: standard error; nothing is shown where it is no terminal.
@@ -47,8 +47,11 @@ final class ImportProgress {
     }
 
     /// That much more is done.
-    func advance(by count: Int) {
-        stage?.done += Int64(count)
+    func advance(by count: Int) { advance(to: (stage?.done ?? 0) + Int64(count)) }
+
+    /// That much is done.
+    func advance(to done: Int64) {
+        stage?.done = done
         guard output.isTerminal, next.hasPassed else { return }
         show()
     }
@@ -62,9 +65,9 @@ final class ImportProgress {
 
     private func show() {
         guard let stage else { return }
-        next = Deadline(after: ImportProgress.step)
+        next = Deadline(after: WorkProgress.step)
         isShown = true
-        let line = ImportProgress.line(
+        let line = WorkProgress.line(
             stage.name, done: stage.done, of: stage.total, unit: stage.unit,
             after: stage.start.duration(to: BootClock.now()))
         output.write("\r\(name): \(line)\u{1B}[K")
@@ -73,7 +76,12 @@ final class ImportProgress {
     /// `reading, 43 %, 12 s left`; without a total `reading, 512 KiB`.
     static func line(_ stage: String, done: Int64, of total: Int64?, unit: Unit, after elapsed: Duration) -> String {
         guard let total, total > 0 else {
-            let amount = unit == .bytes ? "\(done / 1024) KiB" : CallerListText.entries(Int(clamping: done))
+            let amount =
+                switch unit {
+                case .bytes: "\(done / 1024) KiB"
+                case .entries: CallerListText.entries(Int(clamping: done))
+                case .rows: "\(done) rows"
+                }
             return done == 0 ? stage : "\(stage), \(amount)"
         }
         // A file may grow while it is read.
