@@ -4,7 +4,8 @@
  *
  * CERTIFICATE and AUTHORIZATION may be "-". Without EXPIRATION it is the same push again and again; with it each has an
  * apns-id of its own and that apns-expiration, or none when it is "-". Opens the connections, sends one push on each,
- * prints "ready". For each number on stdin it sends so many pushes, and prints how many were answered with 200, the
+ * prints "ready". For each line on stdin, PUSHES [PER_SECOND], it sends so many pushes, as fast as they are answered or no
+ * more than so many in a second, and prints how many were answered with 200, the
  * nanoseconds it took, and of the times from a push to its whole answer the median and the 99th percentile.
  */
 #include <poll.h>
@@ -32,16 +33,21 @@ static int compare_times(const void *a, const void *b) {
     return (first > second) - (first < second);
 }
 
-/* Sends `total` pushes and waits for every answer. */
-static void run(int connections, unsigned streams, unsigned long total, struct push *push, bool is_each_new) {
+/* Sends `total` pushes, no more than `rate` in a second unless that is 0, and waits for every answer. */
+static void run(
+    int connections, unsigned streams, unsigned long total, unsigned long rate, struct push *push, bool is_each_new) {
+    int64_t begun = now_ns();
     unsigned long submitted = 0, finished = 0, start[MAXIMUM_CONNECTIONS], open[MAXIMUM_CONNECTIONS] = {0};
     for (int i = 0; i < connections; i++)
         start[i] = clients[i].finished;
     while (finished < total) {
         struct pollfd sources[MAXIMUM_CONNECTIONS];
+        unsigned long due = rate ? (unsigned long)((double)(now_ns() - begun) * 1e-9 * (double)rate) + 1 : total;
+        if (due > total)
+            due = total;
         for (int i = 0; i < connections; i++) {
             struct h2_client *client = &clients[i];
-            while (open[i] - (client->finished - start[i]) < streams && submitted < total) {
+            while (open[i] - (client->finished - start[i]) < streams && submitted < due) {
                 if (is_each_new)
                     make_uuid(push->apns_id);
                 h2_submit(client, push);
@@ -53,7 +59,8 @@ static void run(int connections, unsigned streams, unsigned long total, struct p
             sources[i] = (struct pollfd){
                 .fd = client->descriptor, .events = (short)(POLLIN | (h2_wants_write(client) ? POLLOUT : 0))};
         }
-        if (poll(sources, (nfds_t)connections, STALL_TIMEOUT_MS) <= 0)
+        bool is_early = submitted < total && submitted >= due;
+        if (poll(sources, (nfds_t)connections, is_early ? 1 : STALL_TIMEOUT_MS) <= 0 && !is_early)
             fail("stalled");
         finished = 0;
         for (int i = 0; i < connections; i++) {
@@ -88,20 +95,23 @@ int main(int count, char **arguments) {
     make_uuid(push.apns_id);
     for (int i = 0; i < connections; i++)
         h2_connect(&clients[i], context, arguments[1], arguments[2]);
-    run(connections, (unsigned)streams, (unsigned long)connections, &push, is_each_new);
+    run(connections, (unsigned)streams, (unsigned long)connections, 0, &push, is_each_new);
     for (int i = 0; i < connections; i++)
         clients[i].on_answer = note_time;
     puts("ready");
     fflush(stdout);
 
-    unsigned long total;
-    while (scanf("%lu", &total) == 1 && total > 0 && total <= MAXIMUM_PUSHES) {
+    char line[64];
+    while (fgets(line, sizeof line, stdin)) {
+        unsigned long total = 0, rate = 0;
+        if (sscanf(line, "%lu %lu", &total, &rate) < 1 || total == 0 || total > MAXIMUM_PUSHES)
+            break;
         unsigned long before = 0, after = 0;
         times_count = 0;
         for (int i = 0; i < connections; i++)
             before += clients[i].succeeded;
         int64_t start = now_ns();
-        run(connections, (unsigned)streams, total, &push, is_each_new);
+        run(connections, (unsigned)streams, total, rate, &push, is_each_new);
         int64_t took = now_ns() - start;
         for (int i = 0; i < connections; i++)
             after += clients[i].succeeded;

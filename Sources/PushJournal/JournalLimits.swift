@@ -58,6 +58,8 @@ package nonisolated struct JournalLimits: Hashable, Sendable {
     /// for reuse.
     package var vacuumStep: Int = 64
     package var freePages: Int = 256
+    /// The number of pages that one step copies while the store is backed up.
+    package var copyStep: Int = 64
     /// The size of the write-ahead log, in pages, from which an idle journal moves it into the store.
     package var smallLogPages: Int = 256
     /// The size of the write-ahead log, in pages, from which a busy journal moves it into the store, too.

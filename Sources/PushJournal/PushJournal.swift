@@ -42,6 +42,7 @@ package final class PushJournal {
     var contents: JournalContents?
     /// While the store is being migrated.
     var migration: MigrationProgress?
+    var waitingCopy: WaitingCopy?
     /// The work of the current turn of the loop.
     var gathered = JournalSubmission()
     private var isSubmissionScheduled = false

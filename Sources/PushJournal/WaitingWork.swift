@@ -109,7 +109,8 @@ struct WaitingWork {
         case .report(let ticket, let result):
             guard case .report(let completion) = remove(ticket) else { return nil }
             return { completion(result) }
-        case .migrating, .opened, .committed, .untidy, .unreadable, .droppedCalls, .droppedStates, .replaced, .gaveWay,
+        case .migrating, .copying, .copied, .opened, .committed, .untidy, .unreadable, .droppedCalls, .droppedStates,
+            .replaced, .gaveWay,
             .setAside,
             .ended:
             return nil

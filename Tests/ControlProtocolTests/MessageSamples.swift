@@ -189,6 +189,15 @@ enum MessageSamples {
                         why: "what is wrong", usesFormer: true)
                 ], problems: ["'ring.command': /usr/bin/play: there is no such file"])
         ),
+        ("StoreCopyLine/progress", StoreCopyLine(percent: 43)),
+        (
+            "StoreCopyLine/file",
+            StoreCopyLine(percent: 100, file: "/var/lib/ringwake/store.copy", bytes: 94_208)
+        ),
+        (
+            "StoreCopyLine/error",
+            StoreCopyLine(error: ErrorMessage(error: "system", message: "there is no room for a copy of the store"))
+        ),
         (
             "StoreMessage/migration",
             {

@@ -4,10 +4,12 @@ import json
 import os
 import sqlite3
 import uuid
+from pathlib import Path
 
 from support.daemon import Daemon
 from support.pushing import push
 from support.store import VERSION
+from support.waiting import until
 
 
 def new_call() -> str:
@@ -126,3 +128,29 @@ def test_the_text_is_for_people(make_daemon) -> None:
     assert shown["version"] == str(VERSION) and shown["push"] == "1" and "epoch" not in shown
     done = daemon.ringwake("store", "migrate", "--dry-run")
     assert done.stdout.endswith(f"has version {VERSION}, the present one: there is nothing to migrate\n")
+
+
+def test_a_copy_is_what_the_store_was_and_lives_as_long_as_its_client(make_daemon) -> None:
+    daemon: Daemon = make_daemon()
+    daemon.add_app()
+    daemon.start()
+    for _ in range(3):
+        assert push(daemon, new_call()).status == 200
+    with daemon.control.copy_of_store() as lines:
+        copy = next(Path(line["file"]) for line in lines if "file" in line)
+        assert copy.stat().st_mode & 0o777 == 0o600 and copy.parent == daemon.directory / "state"
+        assert push(daemon, new_call()).status == 200
+        connection = sqlite3.connect(f"file:{copy}?immutable=1", uri=True)
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("SELECT count(*) FROM push").fetchone() == (3,)
+        connection.close()
+        refused = daemon.control.request("POST", "/v1/store/copy")
+        assert refused[0] == 409 and "another client has a copy" in refused[1]["message"]
+    until(lambda: not copy.exists(), 10, "the copy to go with its client")
+    # What a killed daemon leaves is removed by the next start.
+    with daemon.control.copy_of_store() as lines:
+        assert any("file" in line for line in lines)
+        daemon.kill()
+    assert copy.exists()
+    daemon.start()
+    assert not copy.exists()

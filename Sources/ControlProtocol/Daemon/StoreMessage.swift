@@ -85,3 +85,21 @@ package struct StoreLine: Codable, Equatable, Sendable {
         self.store = store
     }
 }
+
+/// One line of the answer to `POST /v1/store/copy`.
+package struct StoreCopyLine: Codable, Equatable, Sendable {
+    /// How much has been copied.
+    package var percent: Int?
+    /// The copy, when it is complete, and its size in bytes. It is removed when the client closes the connection.
+    package var file: String?
+    package var bytes: Int64?
+    /// Why there is none; the last line then.
+    package var error: ErrorMessage?
+
+    package init(percent: Int? = nil, file: String? = nil, bytes: Int64? = nil, error: ErrorMessage? = nil) {
+        self.percent = percent
+        self.file = file
+        self.bytes = bytes
+        self.error = error
+    }
+}

@@ -90,6 +90,13 @@ nonisolated enum StoreError {
                 + "are free; pushes are refused until there is room. Free some space.")
     }
 
+    static func noRoomToCopy(_ path: String, needed: Int64, free: Int64) -> RingwakeError {
+        RingwakeError(
+            .system,
+            "there is no room for a copy of the store in \(FileSystem.split(path).directory): it needs \(needed >> 10) kB, and "
+                + "\(free >> 10) kB are free. Free some space.")
+    }
+
     /// A store whose tables were changed by somebody else.
     static func describe(_ differences: [ModelDifference], version: Int64) -> String {
         let shown = differences.prefix(3).map(\.description).joined(separator: "; ")

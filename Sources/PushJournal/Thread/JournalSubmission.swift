@@ -25,6 +25,9 @@ nonisolated enum JournalWork: Sendable {
     case readPushes(ticket: UInt64, PushQuery)
     case readCalls(ticket: UInt64, CallQuery)
     case readReport(ticket: UInt64)
+    /// Copies the store into this file.
+    case copy(String)
+    case cancelCopy
     case close
 }
 
@@ -33,7 +36,7 @@ nonisolated extension JournalWork {
     var isWrite: Bool {
         switch self {
         case .push, .ring, .keep, .barrier, .correctTimes, .link: true
-        case .readPushes, .readCalls, .readMail, .readReport, .close: false
+        case .readPushes, .readCalls, .readMail, .readReport, .copy, .cancelCopy, .close: false
         }
     }
 
@@ -49,7 +52,8 @@ nonisolated extension JournalWork {
         case .readReport(let ticket): .report(ticket: ticket, .failure(error))
         case .readPushes(let ticket, _): .pushes(ticket: ticket, .failure(error))
         case .readCalls(let ticket, _): .calls(ticket: ticket, .failure(error))
-        case .close: nil
+        case .copy: .copied(.failure(error))
+        case .cancelCopy, .close: nil
         }
     }
 }
@@ -165,6 +169,9 @@ nonisolated enum JournalAnswer: Sendable {
     case calls(ticket: UInt64, Result<[JournaledCall], RingwakeError>)
     case mail(ticket: UInt64, Result<MailPayloads, RingwakeError>)
     case report(ticket: UInt64, Result<StoreReport, RingwakeError>)
+    /// So much of the store has been copied; and the end of copying.
+    case copying(percent: Int)
+    case copied(Result<Void, RingwakeError>)
     /// A transaction was committed or failed, with its error, and the number of records that still wait. It precedes
     /// the answers that depend on the transaction.
     case committed(RingwakeError?, waitingRecords: Int)

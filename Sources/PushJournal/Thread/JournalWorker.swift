@@ -11,14 +11,14 @@ nonisolated final class JournalWorker {
     private static let givingWay = (attempts: 8, rows: 64)
     /// While room is short: the size of the log from which it is moved into the store, and the number of free pages
     /// below which history gives way. Removing 64 pushes and calls frees about twice as many.
-    private static let shortLogPages = 32
-    private static let shortFreePages = 8
+    private static let short = (logPages: 32, freePages: 8)
 
     private let mailbox: JournalMailbox
     private let limits: JournalLimits
     private let store: Store
     private let reader: StoreReader
     private let lists: ListWorker
+    private let copies: CopyWorker
     private let reserve: StoreReserve
     private var upkeep: StoreUpkeep
     private var check = StoreCheck()
@@ -51,6 +51,7 @@ nonisolated final class JournalWorker {
         self.limits = limits
         self.waiting = waiting
         lists = ListWorker(store: store, mailbox: mailbox, limits: limits)
+        copies = CopyWorker(store: store, mailbox: mailbox, limits: limits)
         reserve = StoreReserve(inDirectory: store.file.directory)
         upkeep = StoreUpkeep(limits: limits)
         lists.take(waiting.lists)
@@ -72,8 +73,8 @@ nonisolated final class JournalWorker {
             if !waiting.backlog.isEmpty || waiting.isUrgent {
                 workOff()
                 // Alternate, so that neither waits for long, and a push waits for at most one step.
-                _ = workOnLists()
-            } else if !workOnLists(), !tidy(), damage == nil {
+                _ = (workOnLists(), copies.work())
+            } else if !workOnLists(), !copies.work(), !tidy(), damage == nil {
                 take(waiting: true)
             }
         }
@@ -110,6 +111,8 @@ nonisolated final class JournalWorker {
             }
         case .readReport(let ticket):
             read({ () throws(SQLiteFailure) in .init(values: try store.report()) }) { .report(ticket: ticket, $0) }
+        case .copy(let path): copies.start(path)
+        case .cancelCopy: copies.cancel()
         case .close: waiting.isClosing = true
         case .push, .ring, .keep, .barrier, .correctTimes, .link: break
         }
@@ -143,19 +146,13 @@ nonisolated final class JournalWorker {
         }
         // A transaction that changes nothing, such as for a repeated push, does not show that the disk works.
         let isShown = failure != nil || store.connection.totalChanges != changesBefore
-        if isShown, failure == nil { noteCommit() }
+        if isShown, failure == nil { countCommit() }
         if isShown { isFailing = failure != nil }
         publishStatistics()
         mailbox.answer((isShown ? [.committed(failure, waitingRecords: waiting.records.count)] : []) + answers)
         if failure == nil, store.connection.logPages >= limits.largeLogPages { moveLog() }
         upkeep.isDue = failure == nil
         if failure == nil { keepRoom() }
-    }
-
-    private func noteCommit() {
-        waiting.statistics.commits += 1
-        unchecked += 1
-        trusted -= min(trusted, 1)
     }
 
     /// Before anything is built on it: whether somebody else wrote to the store or its log. Their times show it, and
@@ -203,8 +200,8 @@ nonisolated final class JournalWorker {
         isShort = !reserve.take()
         do throws(SQLiteFailure) {
             guard isShort else { return }
-            if store.connection.logPages >= Self.shortLogPages { try store.checkpoint() }
-            if reserve.isHalfUsed, try store.freePages() < Self.shortFreePages { _ = try dropHistory() }
+            if store.connection.logPages >= Self.short.logPages { try store.checkpoint() }
+            if reserve.isHalfUsed, try store.freePages() < Self.short.freePages { _ = try dropHistory() }
         } catch {
             report(error)
         }
@@ -257,7 +254,7 @@ nonisolated final class JournalWorker {
                 case .link(let ticket, let work):
                     try store.links.perform(work)
                     if let ticket { answers.append(.kept(ticket: ticket, .success(()))) }
-                case .readPushes, .readCalls, .readMail, .readReport, .close: break
+                case .readPushes, .readCalls, .readMail, .readReport, .copy, .cancelCopy, .close: break
                 }
             }
             for (number, call) in waiting.records.calls where call.revision > written[number] ?? 0 {
@@ -282,8 +279,7 @@ nonisolated final class JournalWorker {
     /// Takes one step of the requests on lists.
     /// - Returns: false if there is nothing to do.
     private func workOnLists() -> Bool {
-        guard lists.hasWork else { return false }
-        guard damage == nil else { return false }
+        guard lists.hasWork, damage == nil else { return false }
         let changesBefore = store.connection.totalChanges
         do throws(SQLiteFailure) {
             try lookForStrangers()
@@ -304,7 +300,7 @@ nonisolated final class JournalWorker {
             mailbox.answer(lists.takeAnswers())
             return true
         }
-        noteCommit()
+        countCommit()
         publishStatistics()
         let news: [JournalAnswer] = isFailing ? [.committed(nil, waitingRecords: waiting.records.count)] : []
         isFailing = false
@@ -375,6 +371,11 @@ nonisolated final class JournalWorker {
         mailbox.answer([.untidy(StoreError.of(failure, path: store.path))])
     }
 
+    private func countCommit() {
+        (waiting.statistics.commits, unchecked) = (waiting.statistics.commits + 1, unchecked + 1)
+        trusted -= min(trusted, 1)
+    }
+
     private func publishStatistics() {
         waiting.statistics.pushes = store.pushCount
         waiting.statistics.calls = store.callCount
@@ -383,10 +384,10 @@ nonisolated final class JournalWorker {
         mailbox.statistics = waiting.statistics
     }
 
-    /// Writes the waiting records; no completion waits for them. Then moves the log into the store, so that the seal
-    /// says that none is needed. A damaged store is left as it is.
+    /// Writes the records that nobody waits for, and moves the log into the store: the seal then needs none.
     private func close() {
         lists.close()
+        copies.close()
         mailbox.answer(lists.takeAnswers())
         if waiting.records.count > 0, damage == nil { commit([]) }
         do throws(SQLiteFailure) {

@@ -15,6 +15,7 @@ final class ControlServer {
     private let network: NetworkWatch
     private let queries: NetworkQueries
     private let audio: AudioRequests
+    private let copies: StoreCopies
     /// The requests about links.
     let links: LinkRequests
     /// The answer to everybody who asks in one turn of the loop.
@@ -26,6 +27,8 @@ final class ControlServer {
         self.network = network
         self.queries = queries
         self.audio = AudioRequests(audio: audio, calls: calls)
+        copies = StoreCopies(
+            journal: daemon.journal, directory: daemon.configuration.stateDirectory, logger: daemon.logger)
         links = LinkRequests(daemon: daemon)
         calls.onForward = { [weak self] request, exchange in self?.answer(request, exchange) }
     }
@@ -67,6 +70,10 @@ final class ControlServer {
             guard request.parts[1] == "accept" else { throw ControlServer.nothing(at: request) }
             try request.require("POST")
             daemon.judge.accept { [daemon] result in exchange.respond(result.map { daemon.status() }) }
+        case ("store", 2):
+            guard request.parts[1] == "copy" else { throw ControlServer.nothing(at: request) }
+            try request.require("POST")
+            try copies.begin(exchange)
         case ("store", _):
             try request.require("GET")
             JournalReader(journal: daemon.journal, runLoop: daemon.runLoop).report { result in

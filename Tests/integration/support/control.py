@@ -97,6 +97,10 @@ class Control:
     def events(self, query: str = "") -> "EventStream":
         return EventStream(self.path, "/v1/events" + query, self._fields())
 
+    def copy_of_store(self) -> "EventStream":
+        """A copy of the store, which stays until this is closed."""
+        return EventStream(self.path, "/v1/store/copy", self._fields(), method="POST")
+
     def handler(self, app: str, query: str = "") -> "EventStream":
         """From now on this connection is a handler of the app."""
         return EventStream(self.path, f"/v1/apps/{app}/handler" + query, self._fields())
@@ -105,9 +109,9 @@ class Control:
 class EventStream:
     """`GET /v1/events`: one JSON object a line, until one side closes."""
 
-    def __init__(self, path: Path, target: str, fields: dict[str, str]):
+    def __init__(self, path: Path, target: str, fields: dict[str, str], method: str = "GET"):
         self.connection = UnixConnection(path)
-        self.connection.request("GET", target, None, fields)
+        self.connection.request(method, target, None, fields)
         self.answer = self.connection.getresponse()
         self.status = self.answer.status
         self.content_type = self.answer.getheader("Content-Type", "")

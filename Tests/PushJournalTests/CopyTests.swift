@@ -1,0 +1,142 @@
+import FileSystem
+import Glibc
+import PushJournal
+import RingwakeCore
+import Testing
+
+@MainActor @Suite("A copy of a store that is in use")
+struct CopyTests {
+    private static let noise = [UInt8](repeating: 0x5a, count: 3_000)
+
+    /// A journal with as many calls, whose store has some hundred pages.
+    private func filled(_ count: Int = 300, limits: JournalLimits = JournalLimits()) throws -> JournalHarness {
+        let harness = try JournalHarness(limits: limits)
+        for number in 0..<count { try append(number, to: harness) }
+        return harness
+    }
+
+    private func append(_ number: Int, to harness: JournalHarness) throws {
+        let push = harness.push("\(number)")
+        _ = try harness.append(push, payload: Self.noise, call: harness.call(Int64(number) + 1, "\(number)"))
+    }
+
+    private func file(_ harness: JournalHarness) throws -> String {
+        let path = "\(harness.directory.path)/copy"
+        unlink(path)
+        try FileSystem.create(path, mode: 0o600)
+        return path
+    }
+
+    /// The ids of the pushes in a copy, which is whole.
+    private func pushes(in path: String) throws -> Int64 {
+        let probe = try StoreProbe(path)
+        #expect(try probe.text("PRAGMA integrity_check") == "ok")
+        #expect(try probe.number("SELECT count(*) FROM push") == probe.number("SELECT count(*) FROM call"))
+        return try probe.number("SELECT count(*) FROM push")
+    }
+
+    @Test("has every push that was answered before it was finished, also those that came meanwhile")
+    func whileWriting() throws {
+        var limits = JournalLimits()
+        limits.copyStep = 4
+        let harness = try filled(limits: limits)
+        let path = try file(harness)
+        var (result, percents, number): (Result<Void, RingwakeError>?, [Int], Int) = (nil, [], 300)
+        harness.journal.copy(to: path) {
+            percents.append($0)
+        } completion: {
+            result = $0
+        }
+        while result == nil {
+            try append(number, to: harness)
+            number += 1
+        }
+        try #require(result).get()
+        #expect(number > 320 && percents.count > 20 && percents == percents.sorted())
+        let copied = try pushes(in: path)
+        // The last one may have been committed after the last step.
+        #expect((Int64(number) - 1...Int64(number)).contains(copied))
+        #expect(try harness.append(harness.push("299")) == .repeated)
+    }
+
+    @Test("is made of an idle store at once, and again")
+    func idle() throws {
+        let harness = try filled()
+        for _ in 0..<2 {
+            let path = try file(harness)
+            try harness.wait { harness.journal.copy(to: path, progress: { _ in }, completion: $0) }
+            #expect(try pushes(in: path) == 300)
+        }
+    }
+
+    @Test("follows rows that are removed and pages that are given back meanwhile")
+    func shrinking() throws {
+        var limits = JournalLimits()
+        (limits.copyStep, limits.maximumPushes, limits.pruneStep, limits.freePages, limits.vacuumStep) = (
+            4, 400, 16, 0, 8
+        )
+        let harness = try filled(limits: limits)
+        for number in 0..<300 {
+            let call = harness.call(Int64(number) + 1, "\(number)").ending(.unanswered, at: harness.clock.boot)
+            harness.journal.write(call, .withNext)
+        }
+        let path = try file(harness)
+        var (result, number): (Result<Void, RingwakeError>?, Int) = (nil, 300)
+        harness.journal.copy(to: path) { _ in
+        } completion: {
+            result = $0
+        }
+        while result == nil {
+            for _ in 0..<20 {
+                try append(number, to: harness)
+                number += 1
+            }
+        }
+        try #require(result).get()
+        #expect(try pushes(in: path) >= 300)
+    }
+
+    @Test("is one at a time, and one that was given up makes room for the next")
+    func oneAtATime() throws {
+        var limits = JournalLimits()
+        limits.copyStep = 1
+        let harness = try filled(limits: limits)
+        let path = try file(harness)
+        var first: Result<Void, RingwakeError>?
+        harness.journal.copy(to: path) { _ in
+        } completion: {
+            first = $0
+        }
+        let error = #expect(throws: RingwakeError.self) {
+            try harness.wait { harness.journal.copy(to: path, progress: { _ in }, completion: $0) }
+        }
+        #expect(error?.code == .inUse)
+        harness.journal.cancelCopy()
+        let next = try file(harness)
+        try harness.wait { harness.journal.copy(to: next, progress: { _ in }, completion: $0) }
+        #expect(first == nil)
+        #expect(try pushes(in: next) == 300)
+    }
+
+    @Test("fails with the journal when that is closed, and where no file is")
+    func failures() throws {
+        var limits = JournalLimits()
+        limits.copyStep = 1
+        let harness = try filled(limits: limits)
+        #expect(throws: RingwakeError.self) {
+            try harness.wait {
+                harness.journal.copy(to: "\(harness.directory.path)/nowhere/copy", progress: { _ in }, completion: $0)
+            }
+        }
+        var result: Result<Void, RingwakeError>?
+        var isBegun = false
+        harness.journal.copy(to: try file(harness)) { _ in
+            isBegun = true
+        } completion: {
+            result = $0
+        }
+        harness.run { isBegun }
+        harness.journal.close()
+        #expect(throws: RingwakeError.self) { try #require(result).get() }
+    }
+}
