@@ -22,11 +22,14 @@ package nonisolated struct StateFile<Contents: StateContents> {
     let directory: String
     /// Maximum bytes of the file.
     let maximumSize: Int
+    /// What would follow if the file weren't there, for a person: "without it ...".
+    let loss: String
 
-    package init(name: String, directory: String, maximumSize: Int) {
+    package init(name: String, directory: String, maximumSize: Int, loss: String) {
         self.name = name
         self.directory = directory
         self.maximumSize = maximumSize
+        self.loss = loss
     }
 
     package var path: String { directory + "/" + name }
@@ -81,8 +84,8 @@ package nonisolated struct StateFile<Contents: StateContents> {
         case (.unreadable(let error), _), (_, .unreadable(let error)):
             throw RingwakeError(
                 .system,
-                "\(error.description), and without it senders would be told that its tokens are gone; give it to the user "
-                    + "that ringwaked runs as, with mode 0600, or look into the kernel's log.")
+                "\(error.description), and without it \(loss); give it to the user that ringwaked runs as, with mode "
+                    + "0600, or look into the kernel's log.")
         case (.missing, .missing): return .absent
         case (.bad(let why), _), (.missing, .bad(let why)):
             let damage = "\(path) is lost: it and its second copy are damaged (\(why))"

@@ -334,14 +334,17 @@ extension TokenStore {
 
 extension TokenStore {
     private static let appFileEnding = ".json"
+    private static let loss = "senders would be told that its tokens are gone"
 
     private var tokensFile: StateFile<TokenFile> {
-        StateFile(name: "tokens.json", directory: directory, maximumSize: TokenFile.maximumBytes)
+        StateFile(
+            name: "tokens.json", directory: directory, maximumSize: TokenFile.maximumBytes, loss: Self.loss)
     }
 
     private func file(of app: AppID) -> StateFile<AppTokenFile> {
         StateFile(
-            name: "apps/\(app)\(Self.appFileEnding)", directory: directory, maximumSize: AppTokenFile.maximumBytes)
+            name: "apps/\(app)\(Self.appFileEnding)", directory: directory, maximumSize: AppTokenFile.maximumBytes,
+            loss: Self.loss)
     }
 
     private func removeFile(of app: AppID) throws(RingwakeError) {

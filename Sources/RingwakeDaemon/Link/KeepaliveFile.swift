@@ -23,7 +23,8 @@ struct KeepaliveFile {
     private static let maximumBytes = 6 << 20
 
     init(directory: String, logger: Logger) {
-        file = StateFile(name: "keepalive.json", directory: directory, maximumSize: Self.maximumBytes)
+        file = StateFile(
+            name: "keepalive.json", directory: directory, maximumSize: Self.maximumBytes, loss: "all is learned again")
         self.logger = logger
     }
 

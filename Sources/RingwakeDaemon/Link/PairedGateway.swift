@@ -54,7 +54,9 @@ nonisolated struct PairedGateway: StateContents, Equatable {
     }
 
     static func file(in directory: String) -> StateFile<PairedGateway> {
-        StateFile(name: "gateway.json", directory: directory, maximumSize: 256 * 1024)
+        StateFile(
+            name: "gateway.json", directory: directory, maximumSize: 256 * 1024,
+            loss: "this device would not know its gateway")
     }
 
     /// TLS to it.
