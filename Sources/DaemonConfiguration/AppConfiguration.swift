@@ -7,6 +7,8 @@ package struct AppConfiguration: Sendable, Equatable {
     package var id: AppID
     /// Path of the app's file.
     package var file: String
+    /// The team that sells it; nil: see ``Configuration/vendor(of:)``.
+    package var team: String?
     /// How to wake its handler.
     package var wake: WakeSettings
     /// How to read its payloads.

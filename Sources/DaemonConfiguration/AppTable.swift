@@ -6,6 +6,7 @@ extension AppConfiguration {
     private static let asInTheDaemons = "as in `ringwaked.toml`"
 
     static let table: [Setting<AppConfiguration>] = [
+        .init("team", .name, \.team, standard: "the team that may push to it, if there is one"),
         .init(
             "wake", .section(wake) { wake, reader throws(RingwakeError) in try wake.resolve(reader) }, \.wake,
             isRequired: true),

@@ -128,6 +128,7 @@ extension Daemon {
             message.kits = kits[app.id].map { $0.map { KitMessage($0) }.sorted { $0.version < $1.version } }
             message.connection = network.message(of: app.id, on: path)
             message.gateway = outbound?.paired.map { "\($0.reference)" }
+            message.vendorIdentifier = vendorIdentifier(of: app)?.text
             return message
         }
     }
@@ -139,7 +140,8 @@ extension Daemon {
         let tokens = tokens.tokens(of: id).sorted { $0.key.rawValue < $1.key.rawValue }
         return CredentialsMessage(
             app: message.app, topic: message.topic, teams: message.teams,
-            credentials: tokens.map { .init(environment: $0.key.rawValue, token: $0.value.hex) })
+            credentials: tokens.map { .init(environment: $0.key.rawValue, token: $0.value.hex) },
+            vendorIdentifier: vendorIdentifier(of: app)?.text)
     }
 
     private func knownCredentials() -> [AppID: CredentialsMessage] {
@@ -212,6 +214,7 @@ extension Daemon {
                     .system, "\(error.description); remove the file, then ask again: until then \(id) stays")
             }
         }
+        try identity.remove(id)
         // An app whose file was always wrong has none.
         if !app.isBare || !tokens.tokens(of: id).isEmpty { try tokens.unregister(app: id, at: unixMilliseconds()) }
         configuration.apps[id] = nil

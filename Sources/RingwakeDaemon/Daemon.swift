@@ -32,6 +32,7 @@ final class Daemon {
     let runLoop: RunLoop
     private let lock: FileLock
     let tokens: TokenStore
+    let identity: IdentityStore
     let journal: PushJournal
     let calls: CallDriver
     let network: NetworkWatch
@@ -94,6 +95,7 @@ final class Daemon {
         try Daemon.makeDirectories(configuration)
         lock = try Daemon.lock(configuration.stateDirectory)
         tokens = try TokenStore(directory: configuration.stateDirectory)
+        identity = try IdentityStore(directory: configuration.stateDirectory, machine: MachineID.hash())
         do throws(RunLoopError) {
             runLoop = try RunLoop()
             try runLoop.adoptOrphans()
@@ -139,7 +141,7 @@ final class Daemon {
 
     /// Connects the parts, starts watching the device, and restores the last run.
     private func begin() {
-        noteDamage(tokens.damage)
+        noteDamage(tokens.damage + identity.damage)
         calls.onArrival = { [buses, network] app in
             buses.reopen()
             network.refresh(app)
@@ -201,6 +203,7 @@ final class Daemon {
         }
         logFailures()
         logCredentialProblems()
+        logIdentity()
         _ = judge.verdict()
         service.ready()
         runLoop.run()
@@ -252,6 +255,7 @@ final class Daemon {
         for app in configuration.apps.values where !app.isBare {
             _ = try tokens.register(app: app.id, topic: .voip(of: app.id), environments: environments)
         }
+        registerVendors(of: configuration)
     }
 
     /// The same, except that a disk that takes no new tokens costs a new app its calls, and not all apps theirs.

@@ -128,11 +128,17 @@ extension SimulatedDaemon {
 
     /// Renews the device tokens, as removing and adding the app does: the old ones are invalid.
     public func renewCredentials() {
-        with { $0.renewTokens() }
+        with { $0.register { $0.renewTokens() } }
+    }
+
+    /// Makes this another device to the app's vendor, as `ringwake identity reset` does: another
+    /// ``RingwakeClient/vendorIdentifier``, and other tokens.
+    public func resetIdentity() {
+        with { $0.register { $0.resetIdentity() } }
     }
 
     /// Invalidates the tokens, without new ones.
     public func invalidateCredentials() {
-        with { $0.invalidateTokens() }
+        with { $0.register { $0.invalidateTokens() } }
     }
 }

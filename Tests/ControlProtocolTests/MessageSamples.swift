@@ -62,7 +62,28 @@ enum MessageSamples {
                     .init(environment: "development", token: String(repeating: "0a", count: 32)),
                     .init(environment: "production", token: String(repeating: "f1", count: 32)),
                 ])
-        )
+        ),
+        (
+            "CredentialsMessage/vendor",
+            CredentialsMessage(
+                app: "com.example.phone", topic: "com.example.phone.voip", teams: [],
+                credentials: [.init(environment: "production", token: String(repeating: "f1", count: 32))],
+                vendorIdentifier: "7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11")
+        ),
+        (
+            "IdentityMessage/two",
+            IdentityMessage(
+                device: "0f5e2c1a-7a39-4f0b-9d5e-0f6c2e0f8c11", machine: "same",
+                vendors: [
+                    .init(
+                        team: "TEAM123456", vendorIdentifier: "7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11",
+                        apps: ["com.example.door", "com.example.phone"]),
+                    .init(
+                        prefix: "org.example", vendorIdentifier: "c0ffee00-6a39-4f0b-9d5e-0f6c2e0f8c11",
+                        apps: ["org.example.radio"]),
+                ])
+        ),
+        ("IdentityReset/keep", IdentityReset(keepTokens: true)),
     ]
 
     private static let network: [(String, any Encodable & Sendable)] = [

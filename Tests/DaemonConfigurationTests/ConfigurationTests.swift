@@ -204,7 +204,7 @@ struct ConfigurationTests {
             (
                 "com.example.phone.toml", "exec = [\"/a\"]",
                 ":1: 'exec' is not a setting; known here: calls, payload, reachability, "
-                    + "restoration, restrictions, ring, strikes, wake"
+                    + "restoration, restrictions, ring, strikes, team, wake"
             ),
             ("com.example.phone.toml", "[wake]\nexec = [\"/a\"]\nunits = 1", ":3: 'wake.units' is not a setting"),
             ("not an app.toml", "[wake]\nexec = [\"/a\"]", "'not an app' is not a bundle id"),

@@ -193,6 +193,24 @@ struct SimulatedDaemonTests {
         await app.close()
     }
 
+    @Test("The vendor's identifier is known with the tokens, stays with new ones, and is another after a reset")
+    func vendorIdentifier() async throws {
+        let (daemon, app) = try await make()
+        try await app.hears("credentials 2")
+        let first = try #require(app.client.vendorIdentifier)
+        daemon.renewCredentials()
+        try await app.hears("credentials 2", count: 2)
+        #expect(app.client.vendorIdentifier == first)
+        daemon.resetIdentity()
+        try await app.hears("credentials 2", count: 3)
+        let second = try #require(app.client.vendorIdentifier)
+        #expect(second != first)
+        daemon.restart()
+        try await daemon.connected()
+        #expect(app.client.vendorIdentifier == second)
+        await app.close()
+    }
+
     @Test("Lists of callers are changed by the app, and judge calls")
     func directory() async throws {
         let (daemon, app) = try await make()

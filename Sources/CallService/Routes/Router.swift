@@ -25,7 +25,7 @@ enum Router {
             try request.caller.requirePerson()
             turn.add(.forward(request))
         case ("reload", 1), ("clock", 2), ("store", 1), ("store", 2), ("refusals", 1), ("apps", 1), ("apps", 2),
-            ("gateway", _), ("link", _):
+            ("gateway", _), ("link", _), ("identity", _):
             try request.caller.requireOwner()
             turn.add(.forward(request))
         case ("apps", 3): try AppRoutes.answer(request, &service, &turn)

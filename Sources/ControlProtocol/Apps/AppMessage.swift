@@ -26,6 +26,10 @@ package struct AppMessage: Codable, Equatable, Sendable {
     package var level: Int?
     /// Teams whose keys or certificates may push to it on this daemon's own ports; empty on a device that has none.
     package var teams: [String] = []
+    /// Who makes it: a team, or `com.example.*`; nil while it is unknown.
+    package var vendor: String?
+    /// What its vendor knows this device by, a UUID; nil while it is unknown.
+    package var vendorIdentifier: String?
     /// The gateway of this device as `host:port`, whose teams may push to it too; nil if the device is not paired.
     package var gateway: String?
     /// Whether nobody but the gateway's teams may push to it, because this daemon's role is `device`; nil if others may.

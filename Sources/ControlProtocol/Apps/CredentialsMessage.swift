@@ -1,4 +1,4 @@
-/// What senders need to reach an app on this device, for the app itself.
+/// What an app tells its server, to be reached on this device: for the app itself.
 package struct CredentialsMessage: Codable, Equatable, Sendable {
     /// One device token.
     package struct Credential: Codable, Equatable, Sendable {
@@ -22,12 +22,17 @@ package struct CredentialsMessage: Codable, Equatable, Sendable {
     package var teams: [String]
     /// Its tokens, sorted by environment.
     package var credentials: [Credential]
+    /// What the app's vendor knows this device by, a UUID; nil while it is unknown.
+    package var vendorIdentifier: String?
 
-    package init(app: String, topic: String, teams: [String], credentials: [Credential]) {
+    package init(
+        app: String, topic: String, teams: [String], credentials: [Credential], vendorIdentifier: String? = nil
+    ) {
         self.app = app
         self.topic = topic
         self.teams = teams
         self.credentials = credentials
+        self.vendorIdentifier = vendorIdentifier
     }
 }
 

@@ -9,10 +9,14 @@ package enum HandlerFeature: String, CaseIterable, Sendable {
     case claim
     /// The device tokens, for the app's server.
     case credentials
+    /// What the app's vendor knows the device by.
+    case identity
     /// The network path, of the device and of each call.
     case path
     /// The reachability of the app's servers.
     case reachability
+    /// The end of a restoration, before which a crash of the handler counts against the app's stored state.
+    case restoration
     /// Block lists and caller names.
     case screening
     /// The app's stored state.

@@ -79,6 +79,8 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var webhooks: [WebhookStatusMessage]?
     /// What was found damaged or lost, the oldest first; nil from a daemon that doesn't say.
     package var damage: [Damage]?
+    /// What is wrong with the device's identity; nil if nothing is.
+    package var identity: Identity?
 
     package init(
         version: String, pid: Int32, uptimeMs: Int64, configuration: String, appsDirectory: String,
@@ -303,6 +305,19 @@ extension StatusMessage {
             self.state = state
             self.why = why
             self.until = until
+        }
+    }
+
+    /// What is wrong with the device's identity.
+    package struct Identity: Codable, Equatable, Sendable {
+        /// `copied`: it was made on another machine, so that two may have it; `unknown`: it can't be read or written.
+        package var state: String
+        /// What is wrong, and what to do.
+        package var why: String
+
+        package init(state: String, why: String) {
+            self.state = state
+            self.why = why
         }
     }
 

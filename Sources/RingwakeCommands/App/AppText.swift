@@ -33,6 +33,9 @@ enum AppText {
         if let payload = app.payload { table.add(["payload", TerminalText.printable(payload)]) }
         if let level = app.level { table.add(["level", "\(level)"]) }
         if let teams = teams(of: app) { table.add(["teams", TerminalText.printable(teams)]) }
+        if let vendor = app.vendorIdentifier {
+            table.add(["vendor", TerminalText.printable(vendor + (app.vendor.map { " (\($0))" } ?? ""))])
+        }
         table.add(["strikes", strikes(of: app, style: style)])
         for strike in app.strikes.recent {
             table.add(["", TerminalText.printable(text(of: strike))])

@@ -108,11 +108,14 @@ enum StatusText {
             """
     }
 
-    /// A clock that can't be right, and what was found damaged or lost.
+    /// A clock that can't be right, an identity that another device may have, and what was found damaged or lost.
     private static func damage(_ status: StatusMessage, style: TextStyle) -> [String] {
         var lines: [String] = []
         if let clock = status.clock, let why = clock.why {
             lines.append("  " + style.bad("clock") + TerminalText.printable(": \(why)"))
+        }
+        if let identity = status.identity {
+            lines.append("  " + style.bad("identity") + TerminalText.printable(": \(identity.why)"))
         }
         for damage in status.damage ?? [] {
             lines.append("  " + style.bad("damage") + TerminalText.printable(": \(damage.why)"))

@@ -7,13 +7,13 @@ extension AppMessage {
     /// What the configuration says about an app.
     nonisolated init(_ app: AppConfiguration, in configuration: Configuration, strikes: StrikesMessage) {
         let topic = Topic.voip(of: app.id).rawValue
-        let isDevice = configuration.role == .device
-        let teams = isDevice ? [] : configuration.teams.filter { $0.topics?.contains(topic) ?? true }.map(\.id)
+        let teams = configuration.teams(pushingTo: app.id).map(\.id)
         let (way, wake, exec) = app.way.description
         self.init(app: app.id.rawValue, topic: topic, exec: exec, file: app.file)
         (self.way, self.wake, instances) = (way, wake, app.instances.rawValue)
         (payload, level, self.teams, self.strikes) = (app.payload.preset, app.level, teams.sorted(), strikes)
-        onlyGateway = isDevice ? true : nil
+        onlyGateway = configuration.role == .device ? true : nil
+        vendor = configuration.vendor(of: app)?.description
         if app.isBare { state = "broken" }
         why = configuration.setAside(of: app.id)?.why
     }

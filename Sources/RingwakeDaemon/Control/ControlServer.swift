@@ -98,6 +98,7 @@ final class ControlServer {
                 isStrangers: request.caller == .stranger, user: request.peer.user)
         case ("audio", _): try audio.answer(request, exchange)
         case ("gateway", _), ("link", _): try links.answer(request, exchange)
+        case ("identity", _): exchange.respond(.success(try identity(request)))
         case ("apps", 1):
             try request.require("GET")
             exchange.respond(.success(AppListMessage(apps: daemon.apps())))
@@ -117,6 +118,21 @@ final class ControlServer {
 
     private static func nothing(at request: ServiceRequest) -> RingwakeError {
         RingwakeError(.notFound, "there is nothing at \(request.target)")
+    }
+
+    private func identity(_ request: ServiceRequest) throws(RingwakeError) -> IdentityMessage {
+        switch (request.parts.count, request.parts.last) {
+        case (1, _): try request.require("GET")
+        case (2, "reset"):
+            try request.require("POST")
+            let reset = try request.decode(IdentityReset.self, empty: IdentityReset())
+            try daemon.resetIdentity(keepingTokens: reset.keepTokens ?? false)
+        case (2, "accept"):
+            try request.require("POST")
+            try daemon.acceptIdentity()
+        default: throw ControlServer.nothing(at: request)
+        }
+        return try daemon.identityMessage()
     }
 
     // MARK: - Apps

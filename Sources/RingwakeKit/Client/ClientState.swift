@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import RunLoop
 internal import Synchronization
 
@@ -7,6 +8,7 @@ final class ClientState: Sendable {
         let credentials = Mutex<[PushCredentials]>([])
         let calls = Mutex<[Call]>([])
         let daemon = Mutex<DaemonVersion?>(nil)
+        let vendorIdentifier = Mutex<UUID?>(nil)
 
         func activeCalls() -> Set<Call.ID> { Set(calls.withLock { $0 }.map(\.id)) }
     }
@@ -29,6 +31,10 @@ final class ClientState: Sendable {
     var calls: [Call] { values.calls.withLock { $0 } }
 
     var daemon: DaemonVersion? { values.daemon.withLock { $0 } }
+
+    var vendorIdentifier: UUID? { values.vendorIdentifier.withLock { $0 } }
+
+    func set(vendorIdentifier: UUID?) { values.vendorIdentifier.withLock { $0 = vendorIdentifier } }
 
     func set(_ daemon: DaemonVersion?) { values.daemon.withLock { $0 = daemon } }
 

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 internal import RunLoop
 
 /// One app's connection to ringwaked. ``PushRegistry``, ``CallProvider``, ``CallController`` and ``CallDirectory``
@@ -65,6 +66,17 @@ public final class RingwakeClient: Sendable {
 
     /// The version of the daemon that this client is connected to, or was last; nil before the first connection.
     public var daemon: DaemonVersion? { state.daemon }
+
+    /// What the vendor of the app knows this device by: UIKit's `UIDevice.identifierForVendor`.
+    ///
+    /// It is the same in all apps of one vendor on this device, and random: two vendors cannot tell from theirs that they
+    /// know the same device. It stays while one app of the vendor is installed, and is another one after all were removed,
+    /// after a restore on another device, and when the user resets it. The vendor is the app's team; an app without one
+    /// shares it with those whose bundle ids begin with the same two parts (`com.example`).
+    ///
+    /// Nil until the client has connected, and while the daemon doesn't know it: read it again later. It is known by the
+    /// first ``PushRegistryEvent/credentialsUpdated(_:)``, and a change comes with the next one.
+    public var vendorIdentifier: UUID? { state.vendorIdentifier }
 
     /// The current state, and each change. A slow reader gets only the newest. The stream ends with the client, which
     /// lives as long as the stream is read.

@@ -28,14 +28,23 @@ extension RingwakeKitError {
     }
 }
 
-extension PushCredentials {
+/// What an app tells its server.
+struct Registration: Hashable, Sendable {
+    var credentials: [PushCredentials] = []
+    /// Nil while it is unknown, and of a daemon that has none.
+    var vendorIdentifier: UUID?
+
+    static let none = Registration()
+
     /// - Throws: `badAnswer`.
-    static func read(_ body: [UInt8]) throws(RingwakeKitError) -> [PushCredentials] {
+    static func read(_ body: [UInt8]) throws(RingwakeKitError) -> Registration {
         let message: CredentialsMessage = try JSONText.read(body, "credentials")
-        return message.credentials.map { credential in
+        let credentials = message.credentials.map { credential in
             PushCredentials(
-                token: credential.token, environment: Environment(rawValue: credential.environment),
+                token: credential.token, environment: .init(rawValue: credential.environment),
                 topic: message.topic, teams: message.teams)
         }
+        return Registration(
+            credentials: credentials, vendorIdentifier: message.vendorIdentifier.flatMap { UUID(uuidString: $0) })
     }
 }

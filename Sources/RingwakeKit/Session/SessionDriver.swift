@@ -186,7 +186,10 @@ final class SessionDriver {
 
     private func fetchCredentials() {
         ask("GET", RequestTarget("apps", session.app, "credentials")) { [unowned self] answer in
-            take(answer, PushCredentials.read, notFound: []) { $0.take(credentials: $1) }
+            take(answer, Registration.read, notFound: .none) { session, registration in
+                state.set(vendorIdentifier: registration.vendorIdentifier)
+                return session.take(credentials: registration.credentials)
+            }
         }
     }
 

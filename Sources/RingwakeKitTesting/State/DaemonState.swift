@@ -20,8 +20,7 @@ struct DaemonState: Sendable {
     /// The current time. Only ``advance(by:)`` moves it.
     private(set) var now = BootInstant(nanoseconds: 3_600_000_000_000)
     private var lists = CallerLists()
-    private var tokens: [PushEnvironment: DeviceToken] = [:]
-    private var tokensMade: UInt8 = 0
+    private var registration = SimulatedRegistration()
     private var exchanges: [RequestID: SimulatedExchange] = [:]
     private var lastRequest: UInt64 = 0
     private var lastClient: Int32 = 0
@@ -46,7 +45,7 @@ struct DaemonState: Sendable {
         self.app = app
         self.settings = settings
         start(CallServiceStateMachine(settings.configuration(of: app)))
-        renewTokens()
+        register { $0.renewTokens() }
     }
 
     var coordinator: CoordinatorStateMachine { service.coordinator }
@@ -198,11 +197,7 @@ struct DaemonState: Sendable {
         let message: any Encodable
         var status = 200
         if request.parts.first == "apps", request.parts.last == "credentials" {
-            message = CredentialsMessage(
-                app: app.rawValue, topic: Topic.voip(of: app).rawValue, teams: [SimulatedDaemon.team],
-                credentials: tokens.sorted { $0.key.rawValue < $1.key.rawValue }.map {
-                    CredentialsMessage.Credential(environment: $0.key.rawValue, token: $0.value.hex)
-                })
+            message = registration.message(of: app)
         } else {
             let code = RingwakeError.Code.notFound
             status = code.httpStatus
@@ -309,23 +304,10 @@ struct DaemonState: Sendable {
         return facts
     }
 
-    /// Replaces the device tokens: the old ones are invalid.
-    mutating func renewTokens() {
-        tokensMade += 1
-        for (index, environment) in PushEnvironment.allCases.enumerated() {
-            let bytes = (0..<DeviceToken.byteCount).map { UInt8(truncatingIfNeeded: $0 &+ index &* 64) ^ tokensMade }
-            tokens[environment] = DeviceToken(bytes: bytes)
-        }
-        publishCredentials()
-    }
-
-    mutating func invalidateTokens() {
-        tokens = [:]
-        publishCredentials()
-    }
-
-    private mutating func publishCredentials() {
-        submit(.published(EventMessage(credentialsOf: app, areValid: !tokens.isEmpty), .app(app)))
+    /// Changes what the app registers with its server, and says so.
+    mutating func register(_ change: (inout SimulatedRegistration) -> Void) {
+        change(&registration)
+        submit(.published(EventMessage(credentialsOf: app, areValid: !registration.isEmpty), .app(app)))
     }
 
     // MARK: - The device

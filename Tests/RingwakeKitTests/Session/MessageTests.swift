@@ -1,4 +1,5 @@
 import ControlProtocol
+import FoundationEssentials
 import Testing
 
 @testable import RingwakeKit
@@ -121,12 +122,24 @@ struct MessageTests {
             #"{"app":"com.example.phone","credentials":[{"environment":"production","token":"0a1b"},"#
             + #"{"environment":"moon","token":"ff"}],"schema":1,"#
             + #""teams":["TEAM1","TEAM2"],"topic":"com.example.phone.voip"}"#
-        let credentials = try PushCredentials.read(Array(body.utf8))
+        let credentials = try Registration.read(Array(body.utf8)).credentials
         #expect(credentials.map(\.token) == ["0a1b", "ff"])
         #expect(credentials.last?.environment.rawValue == "moon")
         let one = try #require(credentials.first)
         #expect(one.contactParameters == "pn-provider=apns;pn-param=TEAM1.com.example.phone.voip;pn-prid=0a1b")
         #expect(one.contactParameters(team: "TEAM2").contains("TEAM2.com.example.phone.voip"))
+    }
+
+    @Test("the vendor's identifier is a UUID, and nil from a daemon that has none or writes something else")
+    func vendorIdentifier() throws {
+        func read(_ member: String) throws -> String? {
+            let body = #"{"app":"a","credentials":[],"schema":1,"teams":[],"topic":"t"\#(member)}"#
+            return try Registration.read(Array(body.utf8)).vendorIdentifier?.uuidString.lowercased()
+        }
+        let id = "7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11"
+        #expect(try read(#","vendorIdentifier":"\#(id)""#) == id)
+        #expect(try read("") == nil)
+        #expect(try read(#","vendorIdentifier":"x""#) == nil)
     }
 
     @Test("a target's segments cannot leave their place")
