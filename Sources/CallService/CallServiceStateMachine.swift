@@ -18,6 +18,7 @@ internal import ControlProtocol
 /// | ``EventSubscriptions`` | the readers of events; the events that wait for the disk |
 /// | ``PendingAnswers`` | requests whose result depends on the journal or another call |
 /// | ``CallScreening`` | restrictions, do not disturb |
+/// | ``SavedStates`` | what apps store, and whether their handlers survive it |
 /// | `Routes` | the meaning of each request, and the permission for it |
 ///
 /// A value without clock and I/O. What holds after every event: each request is answered once, forwarded, or waits in
@@ -28,8 +29,7 @@ package struct CallServiceStateMachine: Sendable {
     package internal(set) var subscriptions = EventSubscriptions()
     package private(set) var screening = CallScreening()
     package private(set) var configuration = ServiceConfiguration()
-    /// The stored state of each app.
-    private(set) var states: [AppID: [UInt8]] = [:]
+    package internal(set) var states = SavedStates()
     private var pending = PendingAnswers()
     /// The path to the network; nil: never reported.
     private var path: PathMessage?
@@ -73,7 +73,7 @@ package struct CallServiceStateMachine: Sendable {
         case .configured(let configuration):
             configure(configuration)
             submit(.policiesChanged(configuration.apps.mapValues(\.policy)), &turn)
-        case .removed(let app): states[app] = nil
+        case .removed(let app): states.forget(app)
         case .restored(let state):
             handlers.hasLastRun = state.isKnown
             coordinator.skip(toCall: state.nextCallNumber, toWake: state.nextWakeNumber)
@@ -134,7 +134,8 @@ package struct CallServiceStateMachine: Sendable {
     private mutating func take(_ event: Event, _ turn: inout Turn) {
         switch event {
         case .handlerStarted(let wake, _): if let app = handlers[wake]?.app { turn.add(.note(.appChanged(app))) }
-        case .handlerExited(let wake, _), .handlerNotStarted(let wake, _): forget(wake, &turn)
+        case .handlerExited(let wake, let exit): forget(wake, exit, &turn)
+        case .handlerNotStarted(let wake, _): forget(wake, nil, &turn)
         default: break
         }
         submit(event, &turn)
@@ -318,10 +319,7 @@ package struct CallServiceStateMachine: Sendable {
             (wake, renewed) = (found, secret)
         }
         if let wake {
-            if let former = handlers.attach(request.id, to: wake, kit: request.kit) {
-                subscriptions.remove(former)
-                turn.add(.end(former))
-            }
+            close(handlers.attach(request.id, to: wake, kit: request.kit), &turn)
             turn.add(.retain(wake))
             greet(request, app, secret: renewed, &turn)
         }
@@ -361,11 +359,15 @@ package struct CallServiceStateMachine: Sendable {
         guard handlers[wake]?.cameByItself == true, let handler = handlers.remove(wake) else {
             return turn.add(.stop(wake))
         }
-        if let connection = handler.connection {
-            subscriptions.remove(connection)
-            turn.add(.end(connection))
-        }
+        close(handler.connection, &turn)
         following.append(.handlerDisconnected(wake))
+    }
+
+    /// Ends the stream of a handler.
+    private mutating func close(_ connection: RequestID?, _ turn: inout Turn) {
+        guard let connection else { return }
+        subscriptions.remove(connection)
+        turn.add(.end(connection))
     }
 
     private mutating func restore(
@@ -377,18 +379,15 @@ package struct CallServiceStateMachine: Sendable {
     }
 
     /// A handler's process or unit is gone: drops its secret and its connection.
-    private mutating func forget(_ wake: WakeID, _ turn: inout Turn) {
+    private mutating func forget(_ wake: WakeID, _ exit: HandlerExit?, _ turn: inout Turn) {
         guard let handler = handlers.remove(wake) else { return }
-        if let connection = handler.connection {
-            subscriptions.remove(connection)
-            turn.add(.end(connection))
-        }
+        let lane = coordinator.lanes[handler.app]?.handlers[wake]
+        if let exit { states.handlerEnded(wake, exit, lane, subscriptions, &turn) }
+        close(handler.connection, &turn)
         turn.add(.note(.appChanged(handler.app)))
     }
 
-    // MARK: - State of apps and rules
-
-    mutating func setState(_ state: [UInt8]?, of app: AppID) { states[app] = state }
+    // MARK: - Rules
 
     /// Applies rules, before they are stored.
     mutating func set(_ doNotDisturb: DoNotDisturb) { screening.set(doNotDisturb) }

@@ -40,6 +40,10 @@ package indirect enum ServiceEffect: Sendable {
     case lists(CallerListCommand, then: @Sendable (Result<CallerListResult, RingwakeError>) -> ServiceEvent)
     /// Make an app's state durable; nil deletes it.
     case storeState([UInt8]?, of: AppID, then: @Sendable (Result<Void, RingwakeError>) -> ServiceEvent)
+    /// Write how the restoration of an app's state goes, with the next commit, which is due now.
+    case storeRestoration(SavedStates.Record, of: AppID)
+    /// Remove an app's state with the next commit, which is due now, and write why.
+    case dropState(of: AppID, SavedStates.Record)
     /// Make the do-not-disturb rules durable.
     case storeDoNotDisturb(DoNotDisturb, then: @Sendable (Result<Void, RingwakeError>) -> ServiceEvent)
 

@@ -51,8 +51,8 @@ package struct RestoredState: Sendable {
     package var recent: [CallRecord] = []
     /// Nil: none was stored.
     package var doNotDisturb: DoNotDisturb?
-    /// The stored state of each app.
-    package var states: [AppID: [UInt8]] = [:]
+    /// What apps had stored.
+    package var states = SavedStates()
 
     /// Higher than the number of every call of the last run, and of every handler of it that may still run.
     package var nextCallNumber: Int64
@@ -61,7 +61,7 @@ package struct RestoredState: Sendable {
     package var isKnown: Bool
 
     package init(
-        recent: [CallRecord] = [], doNotDisturb: DoNotDisturb? = nil, states: [AppID: [UInt8]] = [:],
+        recent: [CallRecord] = [], doNotDisturb: DoNotDisturb? = nil, states: SavedStates = SavedStates(),
         nextCallNumber: Int64 = 1, nextWakeNumber: UInt64 = 1, isKnown: Bool = true
     ) {
         self.isKnown = isKnown

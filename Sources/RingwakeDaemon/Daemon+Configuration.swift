@@ -129,6 +129,7 @@ extension Daemon {
             message.connection = network.message(of: app.id, on: path)
             message.gateway = outbound?.paired.map { "\($0.reference)" }
             message.vendorIdentifier = vendorIdentifier(of: app)?.text
+            message.savedState = savedState(of: app)
             return message
         }
     }
@@ -148,6 +149,16 @@ extension Daemon {
         Dictionary(configuration.apps.keys.compactMap { id in credentials(of: id).map { (id, $0) } }) { first, _ in
             first
         }
+    }
+
+    /// What an app stores; nil if it may not and never did.
+    private func savedState(of app: AppConfiguration) -> SavedStateMessage? {
+        let (bytes, record) = (calls.service.states[app.id]?.count, calls.service.states.record(of: app.id))
+        guard app.keepsState || bytes != nil || !record.isEmpty else { return nil }
+        return SavedStateMessage(
+            bytes: bytes ?? 0, crashes: record.crashes,
+            droppedAt: record.drop.map { UTCTime(milliseconds: $0.at).description },
+            droppedBy: record.drop?.reason.rawValue)
     }
 
     private func strikes(of app: AppID) -> StrikesMessage {
@@ -204,7 +215,12 @@ extension Daemon {
             metadata: ["app": "\(id)", "fault": "\(message?.fault ?? "none")"])
     }
 
-    func removeApp(_ id: AppID) throws(RingwakeError) -> AppMessage {
+    /// Removes an app with all that is stored of it.
+    ///
+    /// - Parameter completion: called when that is durable, or if what the app has stored could not be removed.
+    func removeApp(
+        _ id: AppID, completion: @escaping (Result<AppMessage, RingwakeError>) -> Void
+    ) throws(RingwakeError) {
         guard let app = configuration.apps[id] else { throw .noApp(id.rawValue) }
         if FileSystem.exists(app.file) {
             do {
@@ -222,12 +238,17 @@ extension Daemon {
         calls.submit(.strikesCleared(id))
         calls.submit(.removed(id))
         for environment in PushEnvironment.allCases { gateway.faults.set(nil, for: .init(id, environment)) }
-        restoration.forget(id)
         network.reconfigure(configuration)
         calls.publish(EventMessage(credentialsOf: id, areValid: false), to: .app(id))
         logger.notice("app removed, its tokens are unregistered", metadata: ["app": "\(id)"])
         var message = AppMessage(app, in: configuration, strikes: StrikesMessage())
         message.state = "unregistered"
-        return message
+        // After a kill right now, an app with this id must not find it again.
+        restoration.forget(id) { result in
+            completion(
+                result.map { message }.mapError { error in
+                    RingwakeError(error.code, "\(id) is removed, but what it has stored may stay: \(error.message)")
+                })
+        }
     }
 }

@@ -39,6 +39,8 @@ extension SimulatedDaemon {
         public var preset: Preset?
         /// Whether clients run as the daemon's user. If not, all but started handlers are refused.
         public var isOwner = true
+        /// Whether the app may store state with the daemon: `state = true` in its section `[restoration]`.
+        public var keepsState = true
         /// Maximum of the app's calls within a time, as `30/1h`; nil: none.
         public var appLimit: String?
         /// The same for one caller.
@@ -62,7 +64,8 @@ extension SimulatedDaemon {
             let limits = CallLimits(
                 app: appLimit.flatMap { CallLimit($0) }, caller: callerLimit.flatMap { CallLimit($0) })
             return ServiceConfiguration(
-                apps: [app: .init(policy: policy, limits: limits)], socketPath: SimulatedDaemon.socketPath)
+                apps: [app: .init(policy: policy, limits: limits, keepsState: keepsState)],
+                socketPath: SimulatedDaemon.socketPath)
         }
     }
 

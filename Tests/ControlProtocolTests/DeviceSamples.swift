@@ -5,6 +5,8 @@ enum DeviceSamples {
     static let all: [(path: String, message: any Encodable & Sendable)] = [
         ("AppMessage/struck-out", struckOut), ("AppMessage/connected", connected),
         ("AppStateMessage/kept", AppStateMessage(app: "com.example.phone", bytes: 512)),
+        ("AppResetMessage/two", AppResetMessage(app: "com.example.phone", calls: 2, handlers: 1, bytes: 2048)),
+        ("AppMessage/saved", saved),
         ("StatusMessage/device", status),
     ]
 
@@ -28,6 +30,17 @@ enum DeviceSamples {
         strikes: StrikesMessage(limit: 5, windowMs: 3_600_000), state: "registered",
         tokens: [:], file: "/etc/ringwake/apps.d/com.example.phone.toml")
 
+    private static let saved: AppMessage = {
+        var app = AppMessage(
+            app: "com.example.phone", topic: "com.example.phone.voip", exec: ["/usr/bin/phone"],
+            file: "/etc/ringwake/apps.d/com.example.phone.toml")
+        app.vendor = "com.example.*"
+        app.vendorIdentifier = "7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11"
+        app.savedState = SavedStateMessage(
+            bytes: 512, crashes: 1, droppedAt: "2026-11-21T18:58:52.123Z", droppedBy: "crashed")
+        return app
+    }()
+
     static let status: StatusMessage = {
         var status = MessageSamples.status(
             .init(file: "/var/lib/ringwake/store.db", state: "working", pushes: 8, calls: 7, bytes: 40_960))
@@ -50,6 +63,7 @@ enum DeviceSamples {
                 why: "/var/lib/ringwake/tokens.json was damaged (it is empty); its second copy is used",
                 files: ["/var/lib/ringwake/damaged/1-tokens.json", "/var/lib/ringwake/damaged/1.why"])
         ]
+        status.identity = .init(state: "copied", why: "the identity was made on another machine")
         status.buses = [
             "system": .init(state: "connected"),
             "session": .init(state: "unavailable", why: "there is no $DBUS_SESSION_BUS_ADDRESS"),

@@ -67,6 +67,7 @@ enum EventSamples {
         ("connection-app", .connection(.init(app: app, connection: "offline", connectionReason: "noRoute"))),
         ("credentials", .credentials(.init(app: app, valid: false))),
         ("reload", .reload(.init())),
+        ("state-dropped", .stateDropped(.init(app: app, reason: "crashed"))),
     ]
 
     private static let request = EventMessage.PushRequest(

@@ -28,6 +28,7 @@ struct EventTests {
         case .credentials: keys(EventMessage.Credentials.self)
         case .linkReset: keys(EventMessage.LinkReset.self)
         case .reload: keys(EventMessage.Reload.self)
+        case .stateDropped: keys(EventMessage.StateDropped.self)
         }
     }
 

@@ -13,7 +13,9 @@ enum AppRoutes {
             _ = try request.since()
             let (id, app) = try configured(request, service)
             try service.connect(request, of: id, app.policy, &turn)
-        case "state": try state(request, service, &turn)
+        case "state": try state(request, &service, &turn)
+        case "restored": try restored(request, &service, &turn)
+        case "reset": try reset(request, &service, &turn)
         case "credentials":
             try request.require("GET")
             try request.caller.requireOwnerOrHandler()
@@ -73,18 +75,13 @@ enum AppRoutes {
 
     /// The app's stored state, byte for byte.
     private static func state(
-        _ request: ServiceRequest, _ service: CallServiceStateMachine, _ turn: inout Turn
+        _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
     ) throws(RingwakeError) {
-        try request.caller.requireOwnerOrHandler()
-        let (app, settings) = try configured(request, service)
-        guard settings.keepsState else {
-            throw RingwakeError(
-                .notPermitted, "\(app) keeps nothing here: its file has no 'state = true' under [restoration]")
-        }
+        let app = try keeper(request, service)
         switch request.method {
         case "GET":
             try request.require("GET")
-            guard let state = service.states[app] else {
+            guard let state = service.readState(of: app, by: request.caller.wake) else {
                 throw RingwakeError(.notFound, "\(app) has kept nothing; PUT it first")
             }
             turn.add(.respondBytes(request.id, state))
@@ -95,6 +92,10 @@ enum AppRoutes {
                     .invalidRequest,
                     "an app keeps at most \(ControlAPI.maximumStateBytes) bytes, not \(request.body.count)")
             }
+            // What a reset has dropped must not come back.
+            guard !service.isStopping(request.caller.wake, of: app) else {
+                throw RingwakeError(.conflict, "this handler is being stopped, so \(app) keeps nothing more of it")
+            }
             store(request.body, of: app, request.id, &turn)
         case "DELETE":
             try request.require("DELETE")
@@ -104,11 +105,60 @@ enum AppRoutes {
         }
     }
 
+    /// The app in the path, if it may store something and the caller may act for it.
+    private static func keeper(
+        _ request: ServiceRequest, _ service: CallServiceStateMachine
+    ) throws(RingwakeError) -> AppID {
+        try request.caller.requireOwnerOrHandler()
+        let (app, settings) = try configured(request, service)
+        guard settings.keepsState else {
+            throw RingwakeError(
+                .notPermitted, "\(app) keeps nothing here: its file has no 'state = true' under [restoration]")
+        }
+        return app
+    }
+
+    /// A handler has restored the app's state: a crash from now on is not the state's fault.
+    private static func restored(
+        _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
+    ) throws(RingwakeError) {
+        try request.require("POST")
+        let app = try keeper(request, service)
+        guard let wake = request.caller.wake else {
+            throw RingwakeError(.notPermitted, "a handler says this, with the secret of its wake")
+        }
+        service.states.restored(by: wake, saying: app, &turn)
+        turn.respond(request.id, AppStateMessage(app: app.rawValue, bytes: service.states[app]?.count ?? 0))
+    }
+
+    /// The user forces the end of an app.
+    private static func reset(
+        _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
+    ) throws(RingwakeError) {
+        try request.require("POST")
+        try request.caller.requireOwner()
+        let (app, _) = try configured(request, service)
+        let message = AppResetMessage(
+            app: app.rawValue, calls: service.coordinator.active.keys.count { $0.app == app },
+            handlers: service.coordinator.lanes[app]?.handlers.count ?? 0, bytes: service.states[app]?.count ?? 0)
+        service.states.drop(app, .reset, service.subscriptions, &turn)
+        service.submit(.appReset(app), &turn)
+        // A later commit has both: the state that is gone, and the calls that have ended.
+        let id = request.id
+        turn.add(
+            .storeState(nil, of: app) { result in
+                .resumed { _, turn in
+                    if case .failure(let error) = result { return turn.respond(id, .failure(error)) }
+                    turn.add(.barrier { _, turn in turn.respond(id, message) })
+                }
+            })
+    }
+
     private static func store(_ state: [UInt8]?, of app: AppID, _ request: RequestID, _ turn: inout Turn) {
         turn.add(
             .storeState(state, of: app) { result in
                 .resumed { service, turn in
-                    if case .success = result { service.setState(state, of: app) }
+                    if case .success = result { service.states.set(state, of: app) }
                     turn.respond(
                         request, result.map { AppStateMessage(app: app.rawValue, bytes: state?.count ?? 0) })
                 }
@@ -117,6 +167,17 @@ enum AppRoutes {
 }
 
 extension CallServiceStateMachine {
+    /// The app's stored state. Nobody learns how a handler ends that came by itself.
+    fileprivate mutating func readState(of app: AppID, by wake: WakeID?) -> [UInt8]? {
+        guard let wake, handlers[wake]?.cameByItself == false else { return states[app] }
+        return states.read(app, by: wake)
+    }
+
+    /// Whether a handler was asked to exit.
+    fileprivate func isStopping(_ wake: WakeID?, of app: AppID) -> Bool {
+        wake.flatMap { coordinator.lanes[app]?.handlers[$0]?.isStopping } ?? false
+    }
+
     /// Why a filter by this app matches nothing; nil if the app is configured, or if there is no filter.
     func error(ofFilter app: AppID?) -> RingwakeError? {
         app.flatMap { configuration.apps[$0] == nil ? .noApp($0.rawValue) : nil }

@@ -76,6 +76,8 @@ enum CallRoutes {
             service.restriction(ofReport: &update, of: call.key, turn)
         }
         if let refusal = service.submit(event, &turn).refusal { throw refusal.error("'\(verb.rawValue)'") }
+        // One that claims a call may have to restore what it needs for it.
+        if let wake = request.caller.wake, verb != .claim { service.states.restored(by: wake, &turn) }
         service.answerWhenSettled(call.key, verb, request.id, &turn)
     }
 

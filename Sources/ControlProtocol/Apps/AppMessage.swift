@@ -43,6 +43,8 @@ package struct AppMessage: Codable, Equatable, Sendable {
     package var tokens: [String: String]
     /// The faults of its device tokens; nil if there is none.
     package var faults: [PushFaultMessage]?
+    /// What it stores with the daemon; nil if it may not, and never did.
+    package var savedState: SavedStateMessage?
     /// Path of its configuration file.
     package var file: String
     /// Its connection status; nil if unknown or if the app was removed.
@@ -108,6 +110,45 @@ package struct StrikeMessage: Codable, Equatable, Sendable {
         self.agoMs = agoMs
         self.failure = failure
         self.call = call
+    }
+}
+
+/// What an app stores with the daemon, and how its restoration went.
+package struct SavedStateMessage: Codable, Equatable, Sendable {
+    /// Size of the stored state, in bytes.
+    package var bytes: Int
+    /// Handlers that crashed in a row while they restored it; at the second the daemon drops it.
+    package var crashes: Int
+    /// When the daemon last dropped a state of the app, in UTC; nil: never.
+    package var droppedAt: String?
+    /// Why: `reset`, `crashed`.
+    package var droppedBy: String?
+
+    package init(bytes: Int, crashes: Int = 0, droppedAt: String? = nil, droppedBy: String? = nil) {
+        self.bytes = bytes
+        self.crashes = crashes
+        self.droppedAt = droppedAt
+        self.droppedBy = droppedBy
+    }
+}
+
+/// What the forced end of an app has ended.
+package struct AppResetMessage: Codable, Equatable, Sendable {
+    package var schema = ControlAPI.schema
+    /// Bundle ID of the app.
+    package var app: String
+    /// Number of calls that ended.
+    package var calls: Int
+    /// Number of handlers that are stopped, or whose connection was closed if they had come by themselves.
+    package var handlers: Int
+    /// Size of the state that was dropped, in bytes.
+    package var bytes: Int
+
+    package init(app: String, calls: Int, handlers: Int, bytes: Int) {
+        self.app = app
+        self.calls = calls
+        self.handlers = handlers
+        self.bytes = bytes
     }
 }
 

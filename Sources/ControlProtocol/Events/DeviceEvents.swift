@@ -54,6 +54,22 @@ extension EventMessage {
         }
     }
 
+    /// The daemon has dropped what an app had stored with it.
+    package struct StateDropped: EventContent {
+        package static let name = Name.stateDropped
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, reason }
+
+        package var app: String
+        /// `reset`: the user forced the end of the app; `crashed`: its handler crashed while restoring, twice in a row.
+        package var reason: String
+
+        package init(app: String, reason: String) {
+            self.app = app
+            self.reason = reason
+        }
+    }
+
     /// The configuration was read again.
     package struct Reload: EventContent {
         package static let name = Name.reload

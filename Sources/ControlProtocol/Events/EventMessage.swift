@@ -25,6 +25,7 @@ package enum EventMessage: Equatable, Sendable {
     case credentials(Credentials)
     case linkReset(LinkReset)
     case reload(Reload)
+    case stateDropped(StateDropped)
     /// An event that this version doesn't know, with its name.
     case unknown(String)
 
@@ -33,7 +34,7 @@ package enum EventMessage: Equatable, Sendable {
         case handler, wake, call, action, pushIgnored, pushRequest, pushWaiting, strike, struckOut, restricted, missed
         case cellular
         case audioActivated, audioDeactivated, audioFailed, audioRouteChanged, path, connection, credentials
-        case linkReset, reload
+        case linkReset, reload, stateDropped
     }
 
     /// The event's own members; nil for an unknown event.
@@ -60,6 +61,7 @@ package enum EventMessage: Equatable, Sendable {
         case .credentials(let event): event
         case .linkReset(let event): event
         case .reload(let event): event
+        case .stateDropped(let event): event
         case .unknown: nil
         }
     }
@@ -113,6 +115,7 @@ extension EventMessage: Codable {
             case .credentials: .credentials(try Credentials(from: decoder))
             case .linkReset: .linkReset(try LinkReset(from: decoder))
             case .reload: .reload(Reload())
+            case .stateDropped: .stateDropped(try StateDropped(from: decoder))
             case nil: .unknown(name)
             }
     }

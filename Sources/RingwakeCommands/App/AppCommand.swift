@@ -12,13 +12,14 @@ struct AppCommand: ParsableCommand {
             ringwake app show com.example.phone --pn
             ringwake app clear-strikes com.example.phone
             ringwake app renew-tokens com.example.phone
+            ringwake app reset com.example.phone
             ringwake app fault com.example.phone BadDeviceToken --count 1
             ringwake app remove com.example.phone
             """,
         subcommands: [
             AppAddCommand.self, AppListCommand.self, AppShowCommand.self, AppClearStrikesCommand.self,
-            AppRenewTokensCommand.self, AppFaultCommand.self, AppStateCommand.self, AppConnectCommand.self,
-            AppRemoveCommand.self,
+            AppRenewTokensCommand.self, AppResetCommand.self, AppFaultCommand.self, AppStateCommand.self,
+            AppConnectCommand.self, AppRemoveCommand.self,
         ])
 }
 

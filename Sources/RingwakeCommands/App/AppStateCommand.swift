@@ -12,11 +12,15 @@ struct AppStateCommand: DaemonCommand {
               ringwake app state > state
               ringwake app state --put state
               some-program | ringwake app state --put -
+              ringwake app state --restored
               ringwake app state --clear
             """,
         details: """
             The daemon stores up to \(ControlAPI.maximumStateBytes / 1024) KiB for an app over restarts, if the app's
-            file says [restoration] state = true. It does not interpret them.
+            file says [restoration] state = true. It does not interpret them. A handler that
+            has read the state says --restored when it has got through it: if handlers crash
+            before that twice in a row, the daemon drops the state. A report about a call
+            says the same.
             """)
 
     @Argument(help: .of("id", "The app's bundle id (default: $RINGWAKE_APP)."), completion: .apps)
@@ -28,10 +32,14 @@ struct AppStateCommand: DaemonCommand {
     @Flag(help: "Delete the state.")
     var clear = false
 
+    @Flag(help: "Say that the state is restored.")
+    var restored = false
+
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        try require(put == nil || !clear, "Give one of --put and --clear.")
+        try require(
+            [put != nil, clear, restored].count { $0 } <= 1, "Give one of --put, --restored and --clear.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -41,6 +49,10 @@ struct AppStateCommand: DaemonCommand {
         }
         let client = control.client(in: context)
         let target = RequestTarget("apps", app, "state")
+        if restored {
+            let kept: AppStateMessage = try client.post(RequestTarget("apps", app, "restored"))
+            return try show(kept, "\(TerminalText.printable(kept.app)): restored\n", in: context)
+        }
         guard put != nil || clear else {
             context.output.write(bytes: try client.octets(target))
             return .success

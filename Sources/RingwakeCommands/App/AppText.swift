@@ -36,6 +36,11 @@ enum AppText {
         if let vendor = app.vendorIdentifier {
             table.add(["vendor", TerminalText.printable(vendor + (app.vendor.map { " (\($0))" } ?? ""))])
         }
+        if let saved = app.savedState {
+            for (index, line) in SavedStateText.lines(of: saved).enumerated() {
+                table.add([index == 0 ? "saved state" : "", TerminalText.printable(line)])
+            }
+        }
         table.add(["strikes", strikes(of: app, style: style)])
         for strike in app.strikes.recent {
             table.add(["", TerminalText.printable(text(of: strike))])

@@ -61,6 +61,7 @@ struct EventText {
                 event.reset.result, [event.gateway, event.reset.code, event.reset.mode],
                 reason(event.reset.why) + (event.reset.copies.map { [printable($0)] } ?? [])
             )
+        case .stateDropped(let event): ("", [event.app], reason(event.reason))
         case .reload, .unknown: ("", [], [])
         }
     }

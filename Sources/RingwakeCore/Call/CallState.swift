@@ -63,6 +63,16 @@ extension CallStateMachine {
             }
         }
 
+        /// Why a call in this state ends when the user forces the end of its app. One that hasn't rung is missed.
+        var reasonOfReset: CallEndReason {
+            switch self {
+            case .queued, .woken, .reported, .confirmed: .handlerFailed
+            case .ringing: .declined
+            case .answering, .connected, .held: .localEnded
+            case .ending(let reason, _), .ended(let reason, _): reason
+            }
+        }
+
         /// Whether the call has not rung and still may.
         var awaitsRing: Bool {
             switch self {

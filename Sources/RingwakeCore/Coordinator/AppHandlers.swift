@@ -111,6 +111,11 @@ struct AppHandlers: Hashable, Sendable {
         return [.stopHandler(wake)]
     }
 
+    /// Stops all handlers of an app.
+    mutating func stopAll(of app: AppID, at now: BootInstant) -> [Effect] {
+        (lanes[app]?.handlers.keys.sorted() ?? []).flatMap { stop($0, of: app, at: now) }
+    }
+
     /// Stops the handler that had a call, unless it has other calls.
     mutating func stopIfIdle(_ wake: WakeID?, of app: AppID, at now: BootInstant) -> [Effect] {
         guard let wake, handler(wake, of: app)?.calls.isEmpty == true else { return [] }

@@ -338,6 +338,19 @@ struct CallAssigner: Hashable, Sendable {
         return [.pushWaits(wake, key, kind)]
     }
 
+    /// Ends an app's calls without asking its handlers, and stops these.
+    mutating func reset(_ app: AppID, at now: BootInstant) -> [Effect] {
+        // Held calls first: else the end of the active one would resume one of them.
+        let calls = engine.calls.inOrder { $0.key.app == app }
+        let ordered = calls.filter { !$0.machine.isOnTheLine } + calls.filter { $0.machine.isOnTheLine }
+        let ends = ordered.flatMap { call in
+            engine.settle(call.key, at: now) { $0.abandon(call.machine.state.reasonOfReset, "the user ended its app") }
+        }
+        // No handler is asked to exit soon: each is stopped.
+        return ends.filter { if case .releaseHandler = $0 { false } else { true } }
+            + engine.handlers.stopAll(of: app, at: now)
+    }
+
     // MARK: - After a restart
 
     /// Restores an app's handlers of the last run. Calls whose handler is gone and queued calls get another one.

@@ -109,8 +109,8 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         case .strikesCleared(let app):
             guard let effects = assigner.engine.handlers.clearStrikes(of: app) else { return [] }
             return effects + assigner.startWaiting(of: app, at: now)
-        case .policiesChanged(let policies):
-            return assigner.adopt(policies, at: now)
+        case .policiesChanged(let policies): return assigner.adopt(policies, at: now)
+        case .appReset(let app): return assigner.reset(app, at: now)
         case .handlerConnected(let app, let wake, let pid, let policy):
             return assigner.handlerConnected(app, wake, pid: pid, policy, at: now)
         case .handlerDisconnected(let wake):

@@ -70,6 +70,8 @@ package enum Event: Hashable, Sendable {
     case policiesChanged([AppID: AppPolicy])
     /// The owner clears the strikes of an app.
     case strikesCleared(AppID)
+    /// The user forces the end of an app: its calls end, and its handlers are stopped.
+    case appReset(AppID)
     /// The path to the network changed: an interface, an address or a gateway.
     case networkChanged
     /// The time of ``CoordinatorStateMachine/nextDeadline`` has come.

@@ -55,7 +55,7 @@ package struct HandlerLane: Hashable, Sendable {
         }
 
         /// Whether it was notified that it may exit.
-        var isReleased: Bool { idleSince != nil && !isConnected && !isStopping }
+        package var isReleased: Bool { idleSince != nil && !isConnected && !isStopping }
     }
 
     /// The number of handlers that the app may have.

@@ -199,6 +199,8 @@ final class CallDriver {
         case .lists(let command, let then): callers.run(command, completion: resume(then))
         case .storeState(let state, let app, let then):
             restoration.store(state, of: app, completion: resume(then))
+        case .storeRestoration(let record, let app): restoration.store(record, of: app)
+        case .dropState(let app, let record): restoration.drop(app, record)
         case .storeDoNotDisturb(let rules, let then): restoration.store(rules, completion: resume(then))
         default: break
         }

@@ -14,6 +14,7 @@ internal import RingwakeCore
 ///     app/com.example.phone/handlers  its handlers: how to find each, and the hash of its secret
 ///     app/com.example.phone/strikes   its strikes that still count
 ///     app/com.example.phone/state     what the app stores with the daemon
+///     app/com.example.phone/restoration  how often a handler crashed while it restored that
 ///     device/dnd                      do not disturb
 ///
 /// A row that can't be read is set aside and logged. It is never read again; the daemon continues without it.
@@ -112,12 +113,39 @@ final class Restoration {
         journal.keep(nil, version: path.version, at: path.text, completion: completion)
     }
 
-    /// Deletes all rows of a removed app.
-    func forget(_ app: AppID) {
+    /// Deletes all rows of a removed app durably.
+    func forget(_ app: AppID, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
         writtenHandlers[app] = nil
-        for path in [RestorationPath.handlers(app), .strikes(app), .state(app)] {
+        for path in [RestorationPath.handlers(app), .strikes(app), .restoration(app)] {
             journal.keep(nil, version: path.version, at: path.text, .withNext)
         }
+        store(nil, of: app, completion: completion)
+    }
+
+    /// Stores how the restoration of an app's state goes: now, because the daemon may be killed as its handler was.
+    func store(_ record: SavedStates.Record, of app: AppID) {
+        if record.crashes > 0 {
+            logger.warning(
+                "a handler crashed while it restored its app's state",
+                metadata: ["app": "\(app)", "crashes": "\(record.crashes) of \(SavedStates.maximumCrashes)"])
+        }
+        let path = RestorationPath.restoration(app)
+        do {
+            let data = record.isEmpty ? nil : Array(try JSONEncoder().encode(RestorationRecord(record)))
+            journal.keep(data, version: path.version, at: path.text, .now)
+        } catch {
+            logger.error("state not written down", metadata: ["path": "\(path.text)", "why": "\(error)"])
+        }
+    }
+
+    /// Removes an app's state, and stores why.
+    func drop(_ app: AppID, _ record: SavedStates.Record) {
+        logger.warning(
+            "the state of an app is dropped",
+            metadata: ["app": "\(app)", "why": "\(record.drop?.reason.rawValue ?? "")"])
+        let path = RestorationPath.state(app)
+        journal.keep(nil, version: path.version, at: path.text, .now)
+        store(record, of: app)
     }
 
     /// Stores an app's state durably; nil deletes it.
@@ -175,6 +203,7 @@ final class Restoration {
         // A call in progress needs its key; another sender's call that ended with it is only in the call log.
         let openKeys = Set(contents.open.map(\.record.key))
         last.state.recent = contents.recent.filter { !openKeys.contains($0.key) }
+        last.state.states = SavedStates(contents: last.saved, records: last.restorations)
         last.state.nextCallNumber = contents.nextCallNumber
         last.state.nextWakeNumber = (wakes.map(\.number).max() ?? 0) + 1
         let before = calls.coordinator.active.count
@@ -246,6 +275,8 @@ final class Restoration {
         var handlers: [AppID: [HandlerRecord]] = [:]
         var strikes: [AppID: StrikeRecord] = [:]
         var state = RestoredState()
+        var saved: [AppID: [UInt8]] = [:]
+        var restorations: [AppID: SavedStates.Record] = [:]
     }
 
     private func read(_ row: StateRow, into last: inout LastRun, _ now: BootInstant) {
@@ -279,7 +310,14 @@ final class Restoration {
                 return
             case .state(let app):
                 guard !excluded.contains(.state) else { break }
-                last.state.states[app] = row.data
+                last.saved[app] = row.data
+                return
+            case .restoration(let app):
+                guard !excluded.contains(.state) else { break }
+                guard let record = try JSONDecoder().decode(RestorationRecord.self, from: Data(row.data)).record else {
+                    return setAside(row, "it holds a number that nobody writes")
+                }
+                last.restorations[app] = record
                 return
             }
         } catch {

@@ -7,12 +7,14 @@ nonisolated enum RestorationPath: Equatable {
     case handlers(AppID)
     case strikes(AppID)
     case state(AppID)
+    case restoration(AppID)
     case doNotDisturb
 
     /// Version of this kind of row: the one that is written, and the only one that is read.
     var version: Int {
         switch self {
         case .handlers, .strikes, .state: 2
+        case .restoration: 1
         case .doNotDisturb: DoNotDisturb.version
         }
     }
@@ -22,6 +24,7 @@ nonisolated enum RestorationPath: Equatable {
         case .handlers(let app): "app/\(app)/handlers"
         case .strikes(let app): "app/\(app)/strikes"
         case .state(let app): "app/\(app)/state"
+        case .restoration(let app): "app/\(app)/restoration"
         case .doNotDisturb: "device/dnd"
         }
     }
@@ -38,8 +41,44 @@ nonisolated enum RestorationPath: Equatable {
         case "handlers": self = .handlers(app)
         case "strikes": self = .strikes(app)
         case "state": self = .state(app)
+        case "restoration": self = .restoration(app)
         default: return nil
         }
+    }
+}
+
+/// How the restoration of an app's state went.
+nonisolated struct RestorationRecord: Codable, Equatable {
+    private struct Drop: Codable, Equatable {
+        let reason: String
+        /// In ms since 1970.
+        let at: Int64
+
+        enum CodingKeys: String, CodingKey {
+            case reason, at
+        }
+    }
+
+    private let crashes: Int
+    private let drop: Drop?
+
+    enum CodingKeys: String, CodingKey {
+        case crashes
+        case drop = "dropped"
+    }
+
+    init(_ record: SavedStates.Record) {
+        crashes = record.crashes
+        drop = record.drop.map { Drop(reason: $0.reason.rawValue, at: $0.at) }
+    }
+
+    /// Nil if nobody wrote such numbers.
+    var record: SavedStates.Record? {
+        guard (0..<SavedStates.maximumCrashes).contains(crashes) else { return nil }
+        let known = drop.flatMap { drop in
+            SavedStates.Drop.Reason(rawValue: drop.reason).map { SavedStates.Drop($0, at: drop.at) }
+        }
+        return SavedStates.Record(crashes: crashes, drop: known)
     }
 }
 

@@ -102,7 +102,7 @@ final class ControlServer {
         case ("apps", 1):
             try request.require("GET")
             exchange.respond(.success(AppListMessage(apps: daemon.apps())))
-        case ("apps", 2): exchange.respond(.success(try app(request)))
+        case ("apps", 2): try app(request, exchange)
         case ("apps", _): try appPart(request, exchange)
         default: throw ControlServer.nothing(at: request)
         }
@@ -137,20 +137,20 @@ final class ControlServer {
 
     // MARK: - Apps
 
-    private func app(_ request: ServiceRequest) throws(RingwakeError) -> AppMessage {
+    private func app(_ request: ServiceRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
         let id = request.parts[1]
         guard let app = AppID(id), let message = daemon.apps().first(where: { $0.app == id }) else {
             throw .noApp(id)
         }
         guard request.method != "DELETE" else {
             try request.require("DELETE")
-            return try daemon.removeApp(app)
+            return try daemon.removeApp(app) { exchange.respond($0.map { $0 }) }
         }
         guard request.method == "GET" else {
             throw RingwakeError(.invalidRequest, "an app takes GET and DELETE, not \(request.method)")
         }
         try request.require("GET")
-        return message
+        exchange.respond(.success(message))
     }
 
     private func appPart(_ request: ServiceRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {

@@ -75,7 +75,7 @@ struct DaemonState: Sendable {
         case .forward(let request): forward(request)
         case .start(let request, let secret): start(request, secret)
         case .stop(let wake): exited(wake, .signalled(15))
-        case .release, .retain, .payloadProblem, .senderClock, .write: break
+        case .release, .retain, .payloadProblem, .senderClock, .write, .storeRestoration, .dropState: break
         case .note(.callChanged(let call)): countRings(of: call)
         case .note: break
         case .refuse: isPushRefused = true
@@ -243,7 +243,7 @@ struct DaemonState: Sendable {
             .restored(
                 RestoredState(
                     recent: last.coordinator.finished.map(\.record), doNotDisturb: last.screening.rules.doNotDisturb,
-                    nextCallNumber: last.coordinator.nextCallNumber,
+                    states: last.states.stored, nextCallNumber: last.coordinator.nextCallNumber,
                     nextWakeNumber: last.coordinator.nextWakeNumber)))
         let (strikes, isOut) = (last.coordinator.strikes(of: app), last.coordinator.isStruckOut(app))
         submit(.calls(.strikesRestored(app, strikes, isStruckOut: isOut)))
