@@ -165,7 +165,8 @@ CONCURRENCY = re.compile(r"\basync\b|\bawait\b|\bTask\b|\bDispatchQueue\b|\bacto
 PUBLIC_FACE = (
     "Sources/CallAudio/Session/", "Sources/Reachability/PathMonitor.swift", "Sources/Reachability/ReachabilityMonitor.swift",
     "Sources/Reachability/Context/", "Sources/RingwakeKit/Calls/", "Sources/RingwakeKit/Client/",
-    "Sources/RingwakeKit/Directory/", "Sources/RingwakeKit/Push/", "Sources/RingwakeKitTesting/",
+    "Sources/RingwakeKit/Directory/", "Sources/RingwakeKit/Push/", "Sources/RingwakeKit/Restoration/",
+    "Sources/RingwakeKitTesting/",
 )  # fmt: skip
 
 

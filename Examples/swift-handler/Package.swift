@@ -13,6 +13,8 @@ let package = Package(
         .target(name: "CallHandling", dependencies: [kit]),
         // A handler whose calls carry no media: start with this one.
         .executableTarget(name: "phone-handler", dependencies: ["CallHandling", kit]),
+        // A handler that stores objects with the daemon.
+        .executableTarget(name: "diary-handler", dependencies: ["CallHandling", kit]),
         // A handler whose calls are SIP calls of baresip.
         .target(name: "Baresip", dependencies: ["CallHandling", kit]),
         .executableTarget(name: "baresip-handler", dependencies: ["Baresip", "CallHandling", kit]),
