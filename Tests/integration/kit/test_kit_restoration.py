@@ -45,8 +45,8 @@ class Diary:
         """What the handler says of this call, from its start to its end."""
         before = len(self.lines)
         assert push(self.daemon, IDS[number]).status == 200
-        self.daemon.control.wait_for(IDS[number], "ended", 20)
-        return self.lines[before:]
+        until(lambda: f"ended: {IDS[number]}" in self.lines, 20, lambda: f"the handler to end its call: {self.lines}")
+        return self.lines[before:-1]
 
     def crash(self, number: int) -> list[str]:
         """The same, of a handler that is killed while it restores."""

@@ -67,7 +67,12 @@ let restoration = try StateRestoration(
 for await event in registry.events {
     guard case .incomingPush(let push) = event else { continue }
     do { try await remember(push) } catch { say("no diary: \(error)") }
-    try await provider.reportCall(with: push.call, endReason: .unanswered)
+    do {
+        try await provider.reportCall(with: push.call, endReason: .unanswered)
+        say("ended: \(push.call)")
+    } catch {
+        say("not ended: \(error)")
+    }
     break
 }
 client.close()
