@@ -217,10 +217,8 @@ extension Daemon {
 
     /// Removes an app with all that is stored of it.
     ///
-    /// - Parameter completion: called when that is durable, or if what the app has stored could not be removed.
-    func removeApp(
-        _ id: AppID, completion: @escaping (Result<AppMessage, RingwakeError>) -> Void
-    ) throws(RingwakeError) {
+    /// - Parameter completion: called when that is durable, or when the disk fails or hangs: then a later commit has it.
+    func removeApp(_ id: AppID, completion: @escaping (AppMessage) -> Void) throws(RingwakeError) {
         guard let app = configuration.apps[id] else { throw .noApp(id.rawValue) }
         if FileSystem.exists(app.file) {
             do {
@@ -243,12 +241,8 @@ extension Daemon {
         logger.notice("app removed, its tokens are unregistered", metadata: ["app": "\(id)"])
         var message = AppMessage(app, in: configuration, strikes: StrikesMessage())
         message.state = "unregistered"
-        // After a kill right now, an app with this id must not find it again.
-        restoration.forget(id) { result in
-            completion(
-                result.map { message }.mapError { error in
-                    RingwakeError(error.code, "\(id) is removed, but what it has stored may stay: \(error.message)")
-                })
-        }
+        restoration.forget(id)
+        // After a kill right then, an app with this id must not find what this one has stored.
+        calls.whenDurable { [message] in completion(message) }
     }
 }

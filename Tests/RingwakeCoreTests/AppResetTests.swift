@@ -49,6 +49,8 @@ struct AppResetTests {
         var scenario = Scenario(.call)
         scenario.bring(to: .held)
         scenario.bring("two", to: .connected)
+        // Its handler was asked to end it, and hasn't yet.
+        scenario.send(.endRequested(scenario.key("two")))
         let effects = scenario.send(.appReset(Scenario.app))
         #expect(effects.requests.isEmpty && scenario.coordinator.active.isEmpty && effects.stops.count == 2)
     }

@@ -340,10 +340,10 @@ struct CallAssigner: Hashable, Sendable {
 
     /// Ends an app's calls without asking its handlers, and stops these.
     mutating func reset(_ app: AppID, at now: BootInstant) -> [Effect] {
-        // Held calls first: else the end of the active one would resume one of them.
         let calls = engine.calls.inOrder { $0.key.app == app }
-        let ordered = calls.filter { !$0.machine.isOnTheLine } + calls.filter { $0.machine.isOnTheLine }
-        let ends = ordered.flatMap { call in
+        // Held calls first: else the end of one that the user has hung up would resume one of them.
+        let held = calls.filter { $0.machine.state.name == .held }
+        let ends = (held + calls.filter { $0.machine.state.name != .held }).flatMap { call in
             engine.settle(call.key, at: now) { $0.abandon(call.machine.state.reasonOfReset, "the user ended its app") }
         }
         // No handler is asked to exit soon: each is stopped.

@@ -149,6 +149,9 @@ final class CallDriver {
             ended: { [weak self] exit in self?.submit(.handlerExited(wake, exit)) })
     }
 
+    /// Calls `body` once, when all earlier writes are durable, have failed or have timed out.
+    func whenDurable(_ body: @escaping () -> Void) { reader.whenDurable(body) }
+
     private func publishChanges() {
         guard !changes.isEmpty else { return }
         let published = changes

@@ -11,11 +11,11 @@ internal import RingwakeCore
 /// Stored state besides the calls: which handlers ran, strikes, do-not-disturb rules, and what apps store with the
 /// daemon. Each object is one row with a path and the version of its kind:
 ///
-///     app/com.example.phone/handlers  its handlers: how to find each, and the hash of its secret
-///     app/com.example.phone/strikes   its strikes that still count
-///     app/com.example.phone/state     what the app stores with the daemon
+///     app/com.example.phone/handlers     its handlers: how to find each, and the hash of its secret
+///     app/com.example.phone/strikes      its strikes that still count
+///     app/com.example.phone/state        what the app stores with the daemon
 ///     app/com.example.phone/restoration  how often a handler crashed while it restored that
-///     device/dnd                      do not disturb
+///     device/dnd                         do not disturb
 ///
 /// A row that can't be read is set aside and logged. It is never read again; the daemon continues without it.
 final class Restoration {
@@ -113,13 +113,12 @@ final class Restoration {
         journal.keep(nil, version: path.version, at: path.text, completion: completion)
     }
 
-    /// Deletes all rows of a removed app durably.
-    func forget(_ app: AppID, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
+    /// Deletes all rows of a removed app with the next commit, which is due now.
+    func forget(_ app: AppID) {
         writtenHandlers[app] = nil
-        for path in [RestorationPath.handlers(app), .strikes(app), .restoration(app)] {
-            journal.keep(nil, version: path.version, at: path.text, .withNext)
+        for path in [RestorationPath.handlers(app), .strikes(app), .state(app), .restoration(app)] {
+            journal.keep(nil, version: path.version, at: path.text, .now)
         }
-        store(nil, of: app, completion: completion)
     }
 
     /// Stores how the restoration of an app's state goes: now, because the daemon may be killed as its handler was.

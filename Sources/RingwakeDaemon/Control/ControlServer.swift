@@ -144,7 +144,7 @@ final class ControlServer {
         }
         guard request.method != "DELETE" else {
             try request.require("DELETE")
-            return try daemon.removeApp(app) { exchange.respond($0.map { $0 }) }
+            return try daemon.removeApp(app) { exchange.respond(.success($0)) }
         }
         guard request.method == "GET" else {
             throw RingwakeError(.invalidRequest, "an app takes GET and DELETE, not \(request.method)")

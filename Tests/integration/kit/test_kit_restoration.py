@@ -1,4 +1,4 @@
-"""Objects that an app stores with RingwakeKit outlive kills of the daemon, and what a later version can't read is left out."""
+"""What an app stores with RingwakeKit outlives kills of the daemon; what a later version can't read is left out."""
 
 import json
 import os
@@ -9,8 +9,8 @@ import pytest
 from support.apps import App
 from support.control import UnixConnection
 from support.credentials import APP
-from support.pushing import push
 from support.programs import EXAMPLES_DIRECTORY
+from support.pushing import push
 from support.waiting import until
 
 DIARY = (EXAMPLES_DIRECTORY / "diary-handler").resolve()
@@ -110,7 +110,8 @@ def test_a_state_that_its_handler_does_not_survive_is_dropped(diary: Diary) -> N
 
 def test_what_it_does_not_understand_at_all_is_said_and_not_replaced(diary: Diary) -> None:
     connection = UnixConnection(diary.daemon.control_socket)
-    connection.request("PUT", f"/v1/apps/{APP}/state", b"of another program", {"Content-Type": "application/octet-stream"})
+    octets = {"Content-Type": "application/octet-stream"}
+    connection.request("PUT", f"/v1/apps/{APP}/state", b"of another program", octets)
     assert connection.getresponse().status == 200
     [line] = diary.call(0)
     assert line.startswith("no diary: bad-answer")
