@@ -39,21 +39,24 @@ nonisolated final class CopyWorker {
     /// Takes one step.
     /// - Returns: false if there is nothing to copy.
     func work() -> Bool {
-        guard let copy else { return false }
+        guard copy != nil else { return false }
         do throws(SQLiteFailure) {
-            guard try copy.step(pages: step) else {
-                end(.success(()))
-                return true
-            }
-            let percent = 100 - copy.remainingPages * 100 / max(copy.allPages, 1)
-            if percent != reported {
+            if let percent = try percentAfterStep() {
+                if percent != reported { mailbox.answer([.copying(percent: percent)]) }
                 reported = percent
-                mailbox.answer([.copying(percent: percent)])
+            } else {
+                end(.success(()))
             }
         } catch {
             end(.failure(StoreError.of(error, path: store.path)))
         }
         return true
+    }
+
+    /// - Returns: nil after the last step. No reference to the copy is left then: its end closes the file.
+    private func percentAfterStep() throws(SQLiteFailure) -> Int? {
+        guard let copy, try copy.step(pages: step) else { return nil }
+        return 100 - copy.remainingPages * 100 / max(copy.allPages, 1)
     }
 
     /// The store is closed, or replaced.
@@ -63,6 +66,7 @@ nonisolated final class CopyWorker {
     }
 
     private func end(_ result: Result<Void, RingwakeError>) {
+        // Closes the file, which the client opens as soon as it has the answer.
         copy = nil
         mailbox.answer([.copied(result)])
     }
