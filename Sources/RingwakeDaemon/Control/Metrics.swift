@@ -4,6 +4,7 @@ internal import HTTPServer
 internal import LinkTransport
 internal import MQTT5
 internal import PushGateway
+internal import PushJournal
 
 // `GET /metrics`. Everything is counted or read where it is kept; nothing is done before somebody asks.
 extension Daemon {
@@ -13,6 +14,7 @@ extension Daemon {
         metrics.add(
             "ringwake_build_info", .gauge, "The version of ringwaked.", by: "version", [ProductVersion.current: 1])
         gateway.counters.add(to: &metrics)
+        journal.add(to: &metrics)
         guard let links else { return metrics }
         links.add(to: &metrics)
         let listeners = (listeners?.providers.open ?? []).map(\.listener) + [self.listeners?.links].compactMap(\.self)
@@ -29,6 +31,26 @@ extension GatewayCounters {
         metrics.add(
             "ringwake_pushes_refused_total", .counter, "Pushes that were refused, by the reason in the answer.",
             by: "reason", refused)
+    }
+}
+
+extension PushJournal {
+    fileprivate func add(to metrics: inout MetricsText) {
+        let statistics = statistics
+        metrics.add(
+            "ringwake_journal_working", .gauge,
+            "1 while the journal can write; 0 while pushes are refused, and calls ring from memory or are missed.",
+            health == .working ? 1 : 0)
+        metrics.add(
+            "ringwake_journal_bytes", .gauge, "The size of the store and its log.", UInt64(clamping: statistics.bytes))
+        metrics.add(
+            "ringwake_journal_commits_total", .counter, "Transactions that are on the disk.", statistics.commits)
+        metrics.add(
+            "ringwake_journal_failed_commits_total", .counter, "Transactions that failed; nothing of them was kept.",
+            statistics.failedCommits)
+        metrics.add(
+            "ringwake_journal_gave_way_total", .counter, "Pushes and calls removed because the disk was full.",
+            UInt64(clamping: statistics.gaveWay))
     }
 }
 

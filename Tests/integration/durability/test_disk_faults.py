@@ -21,6 +21,7 @@ from support.daemon import Daemon
 from support.flood import Flood, Push, new_call
 from support.h2client import H2Client, push_fields
 from support.handlers import Recorder
+from support.metrics import read_metrics
 from support.native import Faults, Native
 from support.promises import PromiseCheck
 from support.pushing import push
@@ -93,6 +94,9 @@ def test_a_failing_disk_is_said_and_its_pushes_are_refused(sick: Sick, failure: 
     assert journal["sinceMs"] >= 0
     status = sick.daemon.ringwake("status")
     assert "failing" in status.stdout and why in status.stdout, status.stdout
+    metrics = read_metrics(sick.daemon)
+    assert metrics["ringwake_journal_working",] == 0 and metrics["ringwake_journal_failed_commits_total",] >= 6
+    assert metrics["ringwake_journal_bytes",] > 0 and metrics["ringwake_journal_commits_total",] >= 1
     sick.faults.set()
     # The sender's repeat adopts the call that runs: neither a second handler nor a second call.
     wake = sick.handler.wait(repeated)
@@ -100,7 +104,7 @@ def test_a_failing_disk_is_said_and_its_pushes_are_refused(sick: Sick, failure: 
     running = sick.daemon.control.call(repeated)
     assert (running["pid"], running["attempt"], running["state"]) == (wake.pid, 1, "woken")
     assert sick.handler_of(repeated).verb(repeated, "report", ring=True)["state"] == "ringing"
-    assert sick.state() == "working"
+    assert sick.state() == "working" and read_metrics(sick.daemon)["ringwake_journal_working",] == 1
     assert push(sick.daemon, new_id()).status == 200
     # Once each, however many pushes there were.
     lines = [line for line in sick.daemon.log.splitlines() if "journal" in line and "push is not" not in line]

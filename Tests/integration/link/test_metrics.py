@@ -4,29 +4,13 @@ import subprocess
 import uuid
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from support.daemon import Daemon
 from support.links import Device, devices, make_device, make_gateway, pair, send
+from support.metrics import read_metrics, scrape
 from support.mqtt import DeviceKey, Link
 from support.waiting import until
 
 PREFIX = "ringwake_gateway_"
-
-
-def scrape(daemon: Daemon) -> str:
-    place = daemon.directory / "run" / "control.sock"
-    command = ["curl", "--silent", "--show-error", "--fail", "--unix-socket", str(place), "http://localhost/metrics"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def read(daemon: Daemon) -> dict[tuple[str, ...], float]:
-    """Values by name and labels."""
-    families = list(text_string_to_metric_families(scrape(daemon)))
-    assert len({family.name for family in families}) == len(families)
-    for family in families:
-        assert family.documentation and family.type in ("counter", "gauge", "histogram"), family
-    samples = [sample for family in families for sample in family.samples]
-    return {(sample.name, *sample.labels.values()): sample.value for sample in samples}
 
 
 @pytest.fixture
@@ -39,13 +23,13 @@ def linked(make_daemon) -> tuple[Daemon, Device]:
 def test_a_gateways_metrics_follow_what_happens(linked, tmp_path) -> None:
     gateway, device = linked
     token = device.device_token()
-    before = read(gateway)
+    before = read_metrics(gateway)
     assert before[PREFIX + "links", "admitted"] == before[PREFIX + "devices", "online"] == 1
     call = str(uuid.uuid4())
     assert send(gateway, token, call).status == 200
     device.recorders[0].wait(call)
-    until(lambda: read(gateway)[(PREFIX + "pushes_settled_total",)] == 1, 10, lambda: scrape(gateway))
-    found = read(gateway)
+    until(lambda: read_metrics(gateway)[(PREFIX + "pushes_settled_total",)] == 1, 10, lambda: scrape(gateway))
+    found = read_metrics(gateway)
     outcomes = [found[PREFIX + "pushes_total", outcome] for outcome in ("forwarded", "queued")]
     assert sum(outcomes) == found[(PREFIX + "push_acknowledgement_seconds_count",)] == 1
     assert 0 <= found[(PREFIX + "push_acknowledgement_seconds_sum",)] < 60
@@ -59,7 +43,7 @@ def test_a_gateways_metrics_follow_what_happens(linked, tmp_path) -> None:
     host, port = gateway.control.get("/v1/gateway")["address"].rsplit(":", 1)
     with Link((host, int(port)), DeviceKey.make(tmp_path)) as link:
         assert link.connect().reason == 0x87
-    found = read(gateway)
+    found = read_metrics(gateway)
     assert found[(PREFIX + "mailbox_pushes",)] == 1 and found[(PREFIX + "mailbox_bytes",)] > 0
     assert found[PREFIX + "pushes_total", "queued"] == outcomes[1] + 1
     assert found[PREFIX + "devices", "offline"] == 1 and found[(PREFIX + "links_ended_total",)] == 1
@@ -68,12 +52,12 @@ def test_a_gateways_metrics_follow_what_happens(linked, tmp_path) -> None:
     assert found[("ringwake_pushes_accepted_total",)] == 2
     assert found[(PREFIX + "handshakes_waiting",)] == 0 and found[(PREFIX + "receipts",)] == 2
     assert gateway.ringwake("gateway", "drain").returncode == 0
-    assert read(gateway)[(PREFIX + "drained",)] == 1
+    assert read_metrics(gateway)[(PREFIX + "drained",)] == 1
 
 
 def test_a_daemon_without_links_has_the_metrics_of_its_pushes(make_daemon) -> None:
     daemon = make_daemon().start()
-    found = read(daemon)
+    found = read_metrics(daemon)
     assert found[("ringwake_pushes_accepted_total",)] == 0
     assert not [key for key in found if key[0].startswith(PREFIX)]
 
