@@ -47,7 +47,8 @@ struct RingwakeCommand: ParsableCommand {
         StatusCommand.self, DoctorCommand.self, ReachabilityCommand.self, PowerCommand.self, WatchCommand.self,
         ReloadCommand.self, SetupCommand.self, ConfigCommand.self, ClockCommand.self, AppCommand.self, TeamCommand.self,
         CallCommand.self, AudioCommand.self, DoNotDisturbCommand.self, BlockCommand.self, PushCommand.self,
-        CertsCommand.self, GatewayCommand.self, LinkCommand.self, StoreCommand.self, IdentityCommand.self,
+        CertsCommand.self, GatewayCommand.self, LinkCommand.self, StoreCommand.self, BackupCommand.self,
+        IdentityCommand.self,
     ]
 
     /// The command that the program's first word names, alone: the parser builds the tree of each, which is a quarter

@@ -22,6 +22,8 @@ struct DaemonCommand: Equatable {
     var user: String?
     /// Only look at the store, or migrate it.
     var store: StoreTask?
+    /// With ``store``: another file than the store of the state directory.
+    var storeFile: String?
     /// Stop when standard input ends.
     var stopsWithInput = false
 
@@ -39,8 +41,10 @@ struct DaemonCommand: Equatable {
                            root checks the system's as the user of the service, ringwake
           --json           with --check-config: print what it has as one JSON object
           --as USER        with --check-config, for root: check as this user
-          --store TASK     look at the store or migrate it while no daemon runs, and print JSON lines: status, plan
-                           (what a migration does) or migrate; 'ringwake store' does it for people
+          --store TASK     work on the store while no daemon runs, and print JSON lines: status, plan (what a
+                           migration does), migrate, export (records on standard output), import (records from
+                           standard input); 'ringwake store' and 'ringwake backup' do it for people
+          --file FILE      with --store export: a copy of a store, also while a daemon runs
           --stop-at-eof    stop when standard input ends, so that it never outlives its parent
           --version        show the version
           --help           show this
@@ -59,7 +63,7 @@ struct DaemonCommand: Equatable {
         case wrongUsage(String)
     }
 
-    /// Parsed by hand: eight options don't need a library, and the one that `ringwake` uses can't run on the main actor.
+    /// Parsed by hand: nine options don't need a library, and the one that `ringwake` uses can't run on the main actor.
     static func parse(_ arguments: [String]) -> Parsed {
         var command = DaemonCommand()
         var rest = arguments[...]
@@ -72,9 +76,13 @@ struct DaemonCommand: Equatable {
             case "--stop-at-eof": command.stopsWithInput = true
             case "--store":
                 guard let task = rest.popFirst().flatMap(StoreTask.init) else {
-                    return .wrongUsage("--store needs one of status, plan, migrate")
+                    let tasks = StoreTask.allCases.map(\.rawValue).joined(separator: ", ")
+                    return .wrongUsage("--store needs one of \(tasks)")
                 }
                 command.store = task
+            case "--file":
+                guard let file = rest.popFirst(), !file.isEmpty else { return .wrongUsage("--file needs a file") }
+                command.storeFile = file
             case "--as":
                 guard let user = rest.popFirst(), !user.isEmpty else { return .wrongUsage("--as needs a user") }
                 command.user = user
@@ -92,6 +100,9 @@ struct DaemonCommand: Equatable {
         guard command.isCheck || !command.wantsJSON else { return .wrongUsage("--json goes with --check-config") }
         guard command.store == nil || !command.isCheck else {
             return .wrongUsage("--store and --check-config do not go together")
+        }
+        guard command.storeFile == nil || command.store == .export else {
+            return .wrongUsage("--file goes with --store export")
         }
         guard command.isCheck || command.user == nil else { return .wrongUsage("--as goes with --check-config") }
         return .run(command)
@@ -146,9 +157,7 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
     let file = absolute(command.configurationFile ?? defaults.configurationFile)
     if command.isCheck { return try check(command, file, defaults) }
     if let task = command.store {
-        return try task.run(file: file, defaults: defaults) { line in
-            write(String(decoding: controlLine(line), as: UTF8.self), to: STDOUT_FILENO)
-        }
+        return try StoreWork(file: file, defaults: defaults, copy: command.storeFile).run(task)
     }
     let configuration = try Configuration.load(file: file, defaults: defaults)
     let log = StandardErrorLog(level: configuration.logLevel, environment: processEnvironment())

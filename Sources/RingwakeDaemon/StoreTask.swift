@@ -1,4 +1,5 @@
 internal import ControlProtocol
+internal import CRingwakeLinux
 internal import DaemonConfiguration
 internal import FileSystem
 internal import Glibc
@@ -6,7 +7,7 @@ internal import PushJournal
 internal import RingwakeCore
 internal import StoreMigration
 
-/// `ringwaked --store`: looks at the store, or migrates it, while no daemon runs. `ringwake store` uses it.
+/// What `ringwaked --store` does while no daemon runs. `ringwake store` and `ringwake backup` use it.
 enum StoreTask: String, CaseIterable {
     /// Prints what the store is.
     case status
@@ -14,44 +15,152 @@ enum StoreTask: String, CaseIterable {
     case plan
     /// Migrates it, and prints how far that is.
     case migrate
+    /// Prints the store's records.
+    case export
+    /// Reads records and adds them.
+    case `import`
+}
 
-    /// - Parameter emit: prints one line.
-    /// - Throws: `inUse` if a daemon runs, `notFound` without a store.
-    func run(
-        file: String, defaults: StandardPaths, emit: @escaping (StoreLine) -> Void
-    ) throws(RingwakeError) {
+/// Does a ``StoreTask`` as the owner of the state directory: what root makes there, the daemon could not open.
+struct StoreWork {
+    private let directory: String
+    private let limits: JournalLimits
+    private let copy: String?
+
+    /// - Parameters:
+    ///   - file: the configuration.
+    ///   - copy: a copy of the store to export; nil: the store.
+    /// - Throws: `notFound` if there is no state directory, `badConfiguration`.
+    init(file: String, defaults: StandardPaths, copy: String?) throws(RingwakeError) {
         let configuration = try Configuration.load(file: file, defaults: defaults)
-        let directory = configuration.stateDirectory
+        directory = configuration.stateDirectory
+        limits = configuration.journal
+        self.copy = copy
         var status = stat()
         guard stat(directory, &status) == 0 else {
             throw RingwakeError(.notFound, "there is no state directory \(directory): the daemon has not run yet")
         }
-        // What root makes there, the daemon could not open.
         try CheckUser.become("\(status.st_uid)")
+    }
+
+    /// - Throws: `inUse` if a daemon runs, `notFound` without a store.
+    func run(_ task: StoreTask) throws(RingwakeError) {
+        if task == .export, let copy { return try export(copy) }
         let lock = try Daemon.lock(directory)
         defer { withExtendedLifetime(lock) {} }
-        let store = try IdleStore(
-            inDirectory: directory, limits: configuration.journal, clocks: try Daemon.clocks())
-        switch self {
-        case .status:
-            emit(StoreLine(store: StoreMessage(try store.report())))
-        case .plan:
-            emit(StoreLine(store: StoreMessage(try store.plan())))
-        case .migrate:
-            var percent = -1
-            let damage = try store.migrate { progress in
-                guard progress.percent != percent else { return }
-                percent = progress.percent
-                emit(
-                    StoreLine(
-                        progress: StoreLine.Progress(
-                            version: progress.version, rows: progress.rows, allRows: progress.allRows)))
-            }
-            var message = StoreMessage(try store.report())
-            message.damage = damage.isEmpty ? nil : damage
-            emit(StoreLine(store: message))
+        switch task {
+        case .status: emit(StoreLine(store: StoreMessage(try store().report())))
+        case .plan: emit(StoreLine(store: StoreMessage(try store().plan())))
+        case .migrate: try migrate()
+        case .export: try export(try store().path)
+        case .import: try add()
         }
     }
+
+    private func store() throws(RingwakeError) -> IdleStore {
+        try IdleStore(inDirectory: directory, limits: limits, clocks: try Daemon.clocks())
+    }
+
+    private func migrate() throws(RingwakeError) {
+        var percent = -1
+        let damage = try store().migrate { progress in
+            guard progress.percent != percent else { return }
+            percent = progress.percent
+            let done = StoreLine.Progress(version: progress.version, rows: progress.rows, allRows: progress.allRows)
+            emit(StoreLine(progress: done))
+        }
+        var message = StoreMessage(try store().report())
+        message.damage = damage.isEmpty ? nil : damage
+        emit(StoreLine(store: message))
+    }
+
+    private func export(_ path: String) throws(RingwakeError) {
+        let output = BufferedOutput()
+        var export = try PortableExport(store: path) { header in
+            header.add("program", "ringwake \(ProductVersion.current)")
+            header.add("created_ms", unixMilliseconds())
+            header.add("host", hostName())
+        }
+        while let line = try export.next() { try output.write(line) }
+        try output.flush()
+    }
+
+    private func add() throws(RingwakeError) {
+        var input = LineInput(maximumBytes: PortableImport.maximumLineBytes)
+        let outcome = try PortableImport.run(
+            inDirectory: directory, limits: limits, clocks: try Daemon.clocks()
+        ) { () throws(RingwakeError) in try input.next() }
+        emit(StoreLine(added: outcome.added, skipped: outcome.skipped))
+    }
+
+    private func emit(_ line: StoreLine) {
+        let output = BufferedOutput()
+        // A reader that has left needs no line; what was begun is finished.
+        try? output.write(controlLine(line))
+        try? output.flush()
+    }
+}
+
+/// Writes to standard output in large pieces.
+private final class BufferedOutput {
+    private static let pieceBytes = 256 << 10
+    private var bytes: [UInt8] = []
+
+    func write(_ more: [UInt8]) throws(RingwakeError) {
+        bytes += more
+        if bytes.count >= Self.pieceBytes { try flush() }
+    }
+
+    func flush() throws(RingwakeError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            guard count > 0 || errno == EINTR else {
+                throw RingwakeError(.system, "the export can't be written: \(String(cString: strerror(errno)))")
+            }
+            rest = rest.dropFirst(max(0, count))
+        }
+        bytes = []
+    }
+}
+
+/// Reads the lines of standard input.
+private struct LineInput {
+    private var lines: LineSplitter<RingwakeError>
+    private var buffer = [UInt8](repeating: 0, count: 256 << 10)
+    private var isAtEnd = false
+
+    init(maximumBytes: Int) {
+        lines = LineSplitter(
+            maximumBytes: maximumBytes,
+            tooLong: RingwakeError(
+                .invalidRequest, "a line has more than \(maximumBytes) bytes: this is no export; nothing was imported.")
+        )
+    }
+
+    /// The next line; nil at the end.
+    mutating func next() throws(RingwakeError) -> [UInt8]? {
+        while true {
+            if let line = try lines.next() { return line }
+            guard !isAtEnd else { return nil }
+            let count = Glibc.read(STDIN_FILENO, &buffer, buffer.count)
+            if count > 0 {
+                lines.consume(buffer[..<count])
+            } else if count == 0 {
+                isAtEnd = true
+                // A last line without its end is one all the same.
+                if lines.hasRest { lines.consume([UInt8(ascii: "\n")]) }
+            } else if errno != EINTR {
+                throw RingwakeError(.system, "the export can't be read: \(String(cString: strerror(errno)))")
+            }
+        }
+    }
+}
+
+private func hostName() -> String {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return "" }
+    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
 extension StoreMessage {

@@ -65,6 +65,9 @@ package struct StoreMessage: Codable, Equatable, Sendable {
 package struct StoreLine: Codable, Equatable, Sendable {
     package var progress: Progress?
     package var store: StoreMessage?
+    /// What an import has added and left out, in records by kind.
+    package var added: [String: Int]?
+    package var skipped: [String: Int]?
 
     /// How far a migration is.
     package struct Progress: Codable, Equatable, Sendable {
@@ -80,9 +83,14 @@ package struct StoreLine: Codable, Equatable, Sendable {
         }
     }
 
-    package init(progress: Progress? = nil, store: StoreMessage? = nil) {
+    package init(
+        progress: Progress? = nil, store: StoreMessage? = nil, added: [String: Int]? = nil,
+        skipped: [String: Int]? = nil
+    ) {
         self.progress = progress
         self.store = store
+        self.added = added
+        self.skipped = skipped
     }
 }
 

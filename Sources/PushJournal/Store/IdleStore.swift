@@ -15,7 +15,7 @@ package nonisolated struct IdleStore {
     private let limits: JournalLimits
     private let clocks: JournalClocks
     private let versions: StoreVersions
-    private var path: String { StoreFile.path(inDirectory: directory) }
+    package var path: String { StoreFile.path(inDirectory: directory) }
 
     /// - Parameter versions: nil for this program's. For tests.
     /// - Throws: `notFound` if there is none.

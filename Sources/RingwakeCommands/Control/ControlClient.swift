@@ -66,6 +66,11 @@ struct ControlClient {
         try stream("POST", target, body: controlLine(body))
     }
 
+    /// The same without a body.
+    func stream(_ target: RequestTarget) throws(RingwakeError) -> EventStream {
+        try stream("POST", target, body: [])
+    }
+
     private func stream(_ method: String, _ target: RequestTarget, body: [UInt8]?) throws(RingwakeError) -> EventStream
     {
         var exchange = try open(method, target, body: body, maximumBytes: .max)

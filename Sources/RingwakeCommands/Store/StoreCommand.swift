@@ -83,8 +83,9 @@ struct IdleDaemonOptions: ParsableArguments {
 
 /// Where the store is: with a running daemon, or in its state directory.
 struct StoreSource {
-    private let client: ControlClient
-    private let file: String
+    let client: ControlClient
+    /// The daemon's configuration.
+    private(set) var file: String
     /// Whether a daemon runs.
     let isRunning: Bool
 
@@ -99,8 +100,8 @@ struct StoreSource {
             client = control.client(in: context)
         }
         do throws(RingwakeError) {
-            let _: StatusMessage = try client.get(RequestTarget("status"))
-            isRunning = true
+            let status: StatusMessage = try client.get(RequestTarget("status"))
+            (file, isRunning) = (status.configuration, true)
         } catch {
             guard error.code == .daemonNotRunning, control.socket == nil else { throw error }
             isRunning = false

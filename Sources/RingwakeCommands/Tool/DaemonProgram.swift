@@ -83,6 +83,18 @@ struct DaemonProgram {
         return store
     }
 
+    /// Has it work on the store, with these files as its standard input and output.
+    ///
+    /// - Throws: the daemon's own error.
+    func store(_ arguments: [String], configuration file: String, input: Int32, output: Int32) throws(RingwakeError) {
+        let errors = try Pipe()
+        let process = try start(
+            ["--store"] + arguments + ["--config", file], input: input, output: output, error: errors.writing)
+        errors.closeWriting()
+        let complaint = errors.readAll()
+        if let refusal = DaemonProgram.refusal(DaemonProgram.reap(process), complaint) { throw refusal }
+    }
+
     /// The error of a run that has failed; nil if it has not.
     private static func refusal(_ status: Int32, _ errors: [UInt8]) -> RingwakeError? {
         guard status != 0 else { return nil }

@@ -6,7 +6,7 @@ final class WorkProgress {
     /// What is counted.
     enum Unit {
         case bytes
-        case entries, rows
+        case entries, rows, percent
     }
 
     /// How long a line stands before the next.
@@ -81,6 +81,7 @@ final class WorkProgress {
                 case .bytes: "\(done / 1024) KiB"
                 case .entries: CallerListText.entries(Int(clamping: done))
                 case .rows: "\(done) rows"
+                case .percent: "\(done) %"
                 }
             return done == 0 ? stage : "\(stage), \(amount)"
         }

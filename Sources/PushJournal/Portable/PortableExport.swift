@@ -1,0 +1,194 @@
+internal import Database
+internal import FoundationEssentials
+package import RingwakeCore
+internal import StoreMigration
+
+/// Writes a store as records in JSON, one a line, which other programs and stores can read. Documentation/portable.md
+/// describes them; ``PortableImport`` reads them.
+///
+///     var export = try PortableExport(store: copy) { $0.add("program", "ringwake 0.1.0") }
+///     while let line = try export.next() { file.write(line) }
+package nonisolated struct PortableExport {
+    /// The version of the records.
+    package static let schema = 1
+
+    /// One kind of record: where its rows are, and how one is written.
+    private struct Source: Sendable {
+        let kind: String
+        let sql: String
+        let write: @Sendable (Statement, inout JSONWriter) -> Void
+    }
+
+    private let connection: Connection
+    private let path: String
+    private var sources: ArraySlice<Source>
+    private var select: Statement?
+    private var header: [UInt8]?
+    private var isAtEnd = false
+    /// Records that were returned, and about how many there are in all.
+    package private(set) var records: Int64 = 0
+    package let expected: Int64
+
+    /// - Parameters:
+    ///   - path: a store that nobody writes to, such as a copy.
+    ///   - members: writes more members of the first record.
+    /// - Throws: `conflict` if it has another version than the present one, `system` if it can't be read.
+    package init(store path: String, header members: (inout JSONWriter) -> Void) throws(RingwakeError) {
+        self.path = path
+        let current = StoreModels.all.current.version
+        do throws(SQLiteFailure) {
+            connection = try Connection(path: path, access: .immutable)
+            let report = try StoreReport(connection, path: path, versions: StoreModels.all)
+            guard report.version == current else {
+                throw SQLiteFailure(
+                    extendedCode: 0, text: "it has store version \(report.version), and this program exports \(current)"
+                )
+            }
+            expected = report.rows.values.reduce(0, +)
+        } catch {
+            throw RingwakeError(
+                error.extendedCode == 0 ? .conflict : .system, "\(path) can't be exported: \(error.reason).")
+        }
+        sources = Self.all[...]
+        header = Self.line("header") { line in
+            line.add("schema", Self.schema)
+            line.add("store", current)
+            members(&line)
+        }
+    }
+
+    /// The next line, with its end; nil after the last one.
+    package mutating func next() throws(RingwakeError) -> [UInt8]? {
+        if let first = header {
+            header = nil
+            return first
+        }
+        do throws(SQLiteFailure) {
+            while let source = sources.first {
+                if self.select == nil { self.select = try connection.statement(source.sql) }
+                if let select, try select.next() {
+                    records += 1
+                    return Self.line(source.kind) { source.write(select, &$0) }
+                }
+                self.select = nil
+                sources.removeFirst()
+            }
+        } catch {
+            throw RingwakeError(.system, "\(path) can't be read: \(error.reason).")
+        }
+        guard !isAtEnd else { return nil }
+        isAtEnd = true
+        return Self.line("end") { $0.add("records", records) }
+    }
+
+    private static func line(_ kind: String, _ members: (inout JSONWriter) -> Void) -> [UInt8] {
+        JSONWriter { line in
+            line.add("kind", kind)
+            members(&line)
+        }.bytes + [UInt8(ascii: "\n")]
+    }
+
+    // MARK: - Records
+
+    /// In the order of an import: what others refer to comes first.
+    private static let all = [
+        Source(
+            kind: "call",
+            sql: "SELECT number, app, id, sender, received_wall, state, version, snapshot FROM call ORDER BY number"
+        ) { row, line in
+            line.add("number", row.integer())
+            line.add("app", row.text())
+            line.add("id", row.text())
+            line.add("sender", row.text())
+            line.add("received_ms", row.integer())
+            line.add("state", row.text())
+            line.add("version", row.integer())
+            add("facts", Array(row.text().utf8), to: &line)
+        },
+        Source(kind: "payload", sql: "SELECT call, push, bytes FROM payload ORDER BY call, push") { row, line in
+            line.add("call", row.integer())
+            line.add("push", row.integer())
+            line.add("data", base64(row.bytes()))
+        },
+        Source(
+            kind: "push",
+            sql:
+                "SELECT sequence, push_id, app, topic, door, sender, priority, collapse_id, call_id, outcome, received_wall, "
+                + "journaled FROM push ORDER BY sequence"
+        ) { row, line in
+            line.add("number", row.integer())
+            line.add("id", row.text())
+            line.add("app", row.text())
+            line.add("topic", row.text())
+            line.add("environment", row.text())
+            line.add("sender", row.text())
+            line.add("priority", row.integer())
+            line.add("collapse_id", row.optionalText())
+            line.add("call", row.text())
+            line.add("outcome", row.text())
+            line.add("received_ms", row.integer())
+            line.add("journaled_ns", row.optionalInteger())
+        },
+        // Handlers are of one boot, and what was set aside nobody can read.
+        Source(
+            kind: "state",
+            sql: "SELECT path, version, written_wall, data FROM state WHERE path NOT LIKE 'aside/%' "
+                + "AND path NOT LIKE 'app/%/handlers' ORDER BY path"
+        ) { row, line in
+            let path = row.text()
+            let isOfApp = path.hasPrefix("app/") && path.hasSuffix("/state")
+            line.add("path", path)
+            line.add("version", row.integer())
+            line.add("written_ms", row.integer())
+            // What an app keeps may be anything, and stays as it is.
+            if isOfApp { line.add("data", base64(row.bytes())) } else { add("json", row.bytes(), to: &line) }
+        },
+        Source(kind: "list", sql: "SELECT name, kind, source, etag, updated_wall FROM list ORDER BY name") {
+            row, line in
+            line.add("name", row.text())
+            line.add("type", row.text())
+            line.add("source", row.optionalText())
+            line.add("etag", row.optionalText())
+            line.add("updated_ms", row.integer())
+        },
+        Source(
+            kind: "list_entry",
+            sql: "SELECT name, pattern, label FROM list JOIN list_entry USING (generation) ORDER BY name, pattern"
+        ) { row, line in
+            line.add("list", row.text())
+            line.add("pattern", row.text())
+            line.add("label", row.optionalText())
+        },
+        Source(kind: "device", sql: "SELECT id, version, data FROM device ORDER BY id") { row, line in
+            line.add("id", row.text())
+            line.add("version", row.integer())
+            add("json", row.bytes(), to: &line)
+        },
+        Source(
+            kind: "mail",
+            sql: "SELECT device, run, sequence, received_wall, version, payload, facts FROM mail ORDER BY number"
+        ) { row, line in
+            line.add("device", row.text())
+            // Texts: they may have more digits than a number of other programs.
+            line.add("run", String(UInt64(bitPattern: row.integer())))
+            line.add("sequence", String(UInt64(bitPattern: row.integer())))
+            line.add("received_ms", row.integer())
+            line.add("version", row.integer())
+            line.add("payload", base64(row.bytes()))
+            add("facts", row.bytes(), to: &line)
+        },
+    ]
+
+    /// Adds bytes that are one JSON object as that, with its members in order; others as Base64 under `data`.
+    private static func add(_ name: String, _ bytes: [UInt8], to line: inout JSONWriter) {
+        if let value = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)), case .object = value,
+            let json = value.bytes
+        {
+            line.add(name, json: json)
+        } else {
+            line.add("data", base64(bytes))
+        }
+    }
+
+    private static func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
+}
