@@ -30,6 +30,7 @@ public final class StateRestoration: Sendable {
     private let version: Int
 
     /// - Parameters:
+    ///   - client: the app's connection to the daemon.
     ///   - classes: the classes whose objects are stored and restored.
     ///   - version: the version of the app's objects, which ``RestoredObjects/version`` returns later.
     /// - Throws: `invalidRequest` if two classes have one name or one type.
