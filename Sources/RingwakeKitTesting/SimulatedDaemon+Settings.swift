@@ -135,7 +135,7 @@ extension SimulatedDaemon {
     }
 
     /// Makes this another device to the app's vendor, as `ringwake identity reset` does: another
-    /// ``RingwakeClient/vendorIdentifier``, and other tokens.
+    /// `vendorIdentifier`, and other tokens.
     public func resetIdentity() {
         with { $0.register { $0.resetIdentity() } }
     }
