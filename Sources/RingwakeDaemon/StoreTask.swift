@@ -45,14 +45,14 @@ struct StoreWork {
 
     /// - Throws: `inUse` if a daemon runs, `notFound` without a store.
     func run(_ task: StoreTask) throws(RingwakeError) {
-        if task == .export, let copy { return try export(copy) }
+        if task == .export, let copy { return try print(try PortableExport(copy: copy, header: Self.header)) }
         let lock = try Daemon.lock(directory)
         defer { withExtendedLifetime(lock) {} }
         switch task {
         case .status: emit(StoreLine(store: StoreMessage(try store().report())))
         case .plan: emit(StoreLine(store: StoreMessage(try store().plan())))
         case .migrate: try migrate()
-        case .export: try export(try store().path)
+        case .export: try print(try store().export(header: Self.header))
         case .import: try add()
         }
     }
@@ -74,13 +74,14 @@ struct StoreWork {
         emit(StoreLine(store: message))
     }
 
-    private func export(_ path: String) throws(RingwakeError) {
+    private static func header(_ header: inout JSONWriter) {
+        header.add("program", "ringwake \(ProductVersion.current)")
+        header.add("created_ms", unixMilliseconds())
+        header.add("host", hostName())
+    }
+
+    private func print(_ export: consuming PortableExport) throws(RingwakeError) {
         let output = BufferedOutput()
-        var export = try PortableExport(store: path) { header in
-            header.add("program", "ringwake \(ProductVersion.current)")
-            header.add("created_ms", unixMilliseconds())
-            header.add("host", hostName())
-        }
         while let line = try export.next() { try output.write(line) }
         try output.flush()
     }

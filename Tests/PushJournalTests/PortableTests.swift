@@ -19,7 +19,7 @@ struct PortableTests {
     }
 
     private func export(_ harness: JournalHarness) throws -> [String] {
-        var export = try PortableExport(store: harness.directory.store) { $0.add("program", "test") }
+        var export = try PortableExport(copy: harness.directory.store) { $0.add("program", "test") }
         var lines: [String] = []
         while let line = try export.next() { lines.append(String(decoding: line.dropLast(), as: UTF8.self)) }
         #expect(export.records == Int64(lines.count - 2))
@@ -82,6 +82,30 @@ struct PortableTests {
         #expect(try target.records().map(\.number) == [11, 10, 9, 8, 7, 6, 5])
         #expect(target.contents.open.count == 4)
         #expect(target.contents.states.first { $0.path == "device/dnd" }?.data == [1, 2])
+    }
+
+    @Test("of a store that a killed daemon left have what is in its log only")
+    func log() throws {
+        let harness = try JournalHarness()
+        let idle = try empty()
+        _ = try harness.append(harness.push("in the log"), call: harness.call(1, "in the log"))
+        for name in ["store.db", "store.db-wal"] {
+            let bytes = try FileSystem.read("\(harness.directory.path)/\(name)", maximumSize: 1 << 26)
+            try FileSystem.replace("\(idle.directory.path)/\(name)", with: bytes, mode: 0o600)
+        }
+        let store = try IdleStore(
+            inDirectory: idle.directory.path, limits: JournalLimits(), clocks: idle.clock.clocks())
+        var export = try store.export { _ in }
+        while try export.next() != nil {}
+        #expect(export.records == 3)
+    }
+
+    @Test("of a damaged call don't keep the others from being imported")
+    func damagedCall() throws {
+        let source = try folder("device")
+        try StoreProbe(source.directory.store).run("UPDATE call SET snapshot = '{\"attempt\":' WHERE number = 2")
+        let outcome = try load(export(source), into: empty())
+        #expect(outcome.added["call"] == 5 && outcome.added["push"] == 6 && outcome.skipped == ["call": 1])
     }
 
     /// What may be wrong with an export.

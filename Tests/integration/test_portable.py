@@ -166,6 +166,21 @@ def test_a_store_that_another_program_wrote_is_imported(make_daemon, tmp_path: P
     assert daemon.recorders[0].count() == 0
 
 
+def test_what_a_killed_daemon_had_in_its_log_only_is_exported(make_daemon, tmp_path: Path) -> None:
+    daemon: Daemon = make_daemon()
+    daemon.add_app()
+    daemon.start()
+    calls = [str(uuid.uuid4()) for _ in range(3)]
+    for call in calls:
+        assert push(daemon, call).status == 200
+    daemon.kill()
+    assert (daemon.directory / "state" / "store.db-wal").stat().st_size > 0
+    records = export(daemon, tmp_path / "killed.jsonl")
+    assert [record["id"] for record in of(records, "push")] == calls
+    daemon.start()
+    assert {call["call"] for call in daemon.control.calls()} == set(calls)
+
+
 def test_a_damaged_export_changes_nothing(make_daemon, tmp_path: Path) -> None:
     source = busy_device(make_daemon)
     source.stop()

@@ -6,7 +6,7 @@ internal import StoreMigration
 /// Writes a store as records in JSON, one a line, which other programs and stores can read. Documentation/portable.md
 /// describes them; ``PortableImport`` reads them.
 ///
-///     var export = try PortableExport(store: copy) { $0.add("program", "ringwake 0.1.0") }
+///     var export = try PortableExport(copy: path) { $0.add("program", "ringwake 0.1.0") }
 ///     while let line = try export.next() { file.write(line) }
 package nonisolated struct PortableExport {
     /// The version of the records.
@@ -29,15 +29,25 @@ package nonisolated struct PortableExport {
     package private(set) var records: Int64 = 0
     package let expected: Int64
 
-    /// - Parameters:
-    ///   - path: a store that nobody writes to, such as a copy.
-    ///   - members: writes more members of the first record.
+    /// A copy of a store, which has no log. For a store that no daemon has open there is ``IdleStore/export(header:)``.
+    /// - Parameter members: writes more members of the first record.
     /// - Throws: `conflict` if it has another version than the present one, `system` if it can't be read.
-    package init(store path: String, header members: (inout JSONWriter) -> Void) throws(RingwakeError) {
-        self.path = path
-        let current = StoreModels.all.current.version
+    package init(copy path: String, header members: (inout JSONWriter) -> Void) throws(RingwakeError) {
+        let connection: Connection
         do throws(SQLiteFailure) {
             connection = try Connection(path: path, access: .immutable)
+        } catch {
+            throw StoreError.of(error, path: path)
+        }
+        try self.init(connection, path: path, header: members)
+    }
+
+    /// An open store that nobody writes to.
+    init(_ connection: Connection, path: String, header members: (inout JSONWriter) -> Void) throws(RingwakeError) {
+        self.path = path
+        self.connection = connection
+        let current = StoreModels.all.current.version
+        do throws(SQLiteFailure) {
             let report = try StoreReport(connection, path: path, versions: StoreModels.all)
             guard report.version == current else {
                 throw SQLiteFailure(
@@ -103,7 +113,13 @@ package nonisolated struct PortableExport {
             line.add("received_ms", row.integer())
             line.add("state", row.text())
             line.add("version", row.integer())
-            add("facts", Array(row.text().utf8), to: &line)
+            // The journal writes it in the order that an import writes it in.
+            let facts = Array(row.text().utf8)
+            if (try? JSONDecoder().decode(CallSnapshot.self, from: Data(facts))) != nil {
+                line.add("facts", json: facts)
+            } else {
+                line.add("data", base64(facts))
+            }
         },
         Source(kind: "payload", sql: "SELECT call, push, bytes FROM payload ORDER BY call, push") { row, line in
             line.add("call", row.integer())

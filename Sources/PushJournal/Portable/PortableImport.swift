@@ -151,11 +151,12 @@ package nonisolated struct PortableImport {
     }
 
     private mutating func add(_ call: PortableRecord.Call) throws(SQLiteFailure) {
+        guard let facts = call.facts else { return count("call", wasAdded: false) }
         let number = try number(call.number)
         let state = CallStateMachine.State.Name(rawValue: call.state)
         let record = AppID(call.app).flatMap { app in
             state.flatMap { state in
-                call.facts.record(
+                facts.record(
                     number: number, key: CallKey(app: app, id: CallID(call.id)), sender: call.sender, state: state,
                     receivedAt: BootInstant(nanoseconds: 0), receivedWallClock: call.received_ms)
             }

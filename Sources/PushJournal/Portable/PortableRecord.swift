@@ -23,7 +23,8 @@ nonisolated enum PortableRecord: Decodable {
         let received_ms: Int64
         let state: String
         let version: Int64
-        let facts: CallSnapshot
+        /// Nil if its row in the store was damaged.
+        let facts: CallSnapshot?
     }
 
     struct Payload: Decodable {

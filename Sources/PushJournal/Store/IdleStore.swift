@@ -27,7 +27,7 @@ package nonisolated struct IdleStore {
         self.clocks = clocks
         self.versions = versions ?? StoreModels.all
         guard FileSystem.exists(path) else {
-            throw RingwakeError(.notFound, "there is no store \(path): the daemon has not run yet")
+            throw RingwakeError(.notFound, "there is no store \(path); start the daemon, which makes one")
         }
     }
 
@@ -67,6 +67,13 @@ package nonisolated struct IdleStore {
         } catch {
             throw error.error
         }
+    }
+
+    /// The records of the store, with those that are in its log only.
+    /// - Parameter members: writes more members of the first record.
+    package func export(header members: (inout JSONWriter) -> Void) throws(RingwakeError) -> PortableExport {
+        let connection = try looking { (connection, _) throws(StoreOpeningFailure) in connection }
+        return try PortableExport(connection, path: path, header: members)
     }
 
     private func looking<Value>(

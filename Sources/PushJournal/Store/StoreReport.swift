@@ -28,7 +28,8 @@ package nonisolated struct StoreReport: Hashable, Sendable {
         unusedBytes = try connection.number("PRAGMA freelist_count") * pageBytes
         freeBytes = FileSystem.freeBytes(of: FileSystem.split(path).directory)
         var rows: [String: Int64] = [:]
-        for entity in (versions.model(version) ?? versions.current).entities {
+        // A daemon that was killed in its first moment leaves a file without tables.
+        for entity in version == 0 ? [] : (versions.model(version) ?? versions.current).entities {
             // Counting millions of entries would make pushes wait; each list knows how many it has.
             let count =
                 entity.name == "list_entry" ? "ifnull(sum(entries), 0) FROM list" : "count(*) FROM \(entity.name)"
