@@ -112,11 +112,10 @@ extension PushJournal {
         case .push, .ring, .kept, .list, .pushes, .calls, .mail, .report:
             let notify = waiting.take(answer)
             notify?()
-        case .copying(let percent): waitingCopy?.progress(percent)
+        case .copying(let percent): copyRequest.report(percent: percent)
         case .copied(let result):
-            let waiting = waitingCopy
-            waitingCopy = nil
-            waiting?.completion(result)
+            let notify = copyRequest.close()
+            notify?(result)
         case .committed(let error, let waitingRecords):
             note(error)
             if error == nil || (waitingRecords == 0 && isOpen) { timeouts.forgetFailures() } else { scheduleRetry() }

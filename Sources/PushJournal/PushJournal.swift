@@ -42,7 +42,7 @@ package final class PushJournal {
     var contents: JournalContents?
     /// While the store is being migrated.
     var migration: MigrationProgress?
-    var waitingCopy: WaitingCopy?
+    var copyRequest = CopyRequest()
     /// The work of the current turn of the loop.
     var gathered = JournalSubmission()
     private var isSubmissionScheduled = false
@@ -222,6 +222,30 @@ package final class PushJournal {
             return runLoop.enqueue { completion(.failure(error)) }
         }
         submit(.readReport(ticket: waiting.addRead(completion)))
+    }
+
+    /// Copies the store into an empty file while pushes go on. The copy is what the store is when it is finished. It isn't
+    /// synced.
+    /// - Parameters:
+    ///   - progress: called with the percentage, from the loop.
+    ///   - completion: called later, from the loop. `inUse` if a copy is already being made.
+    package func copy(
+        to path: String, progress: @escaping (Int) -> Void, completion: @escaping (Result<Void, RingwakeError>) -> Void
+    ) {
+        guard !isClosed, !copyRequest.isOpen else {
+            let error =
+                isClosed
+                ? closedError : RingwakeError(.inUse, "the store is being copied already; wait until that has ended.")
+            return runLoop.enqueue { completion(.failure(error)) }
+        }
+        copyRequest.open(progress: progress, completion: completion)
+        submit(.copy(path))
+    }
+
+    /// Gives up the copy: `completion` isn't called. The file is worthless then.
+    package func cancelCopy() {
+        guard !isClosed, copyRequest.close() != nil else { return }
+        submit(.cancelCopy)
     }
 
     /// Writes waiting work, closes the store and ends the thread. All completions are called before it returns. It
