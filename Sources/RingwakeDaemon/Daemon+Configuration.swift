@@ -128,7 +128,7 @@ extension Daemon {
             message.kits = kits[app.id].map { $0.map { KitMessage($0) }.sorted { $0.version < $1.version } }
             message.connection = network.message(of: app.id, on: path)
             message.gateway = outbound?.paired.map { "\($0.reference)" }
-            message.vendorIdentifier = vendorIdentifier(of: app)?.text
+            message.vendorIdentifier = identity.vendorIdentifier(of: app, in: configuration)?.text
             message.savedState = savedState(of: app)
             return message
         }
@@ -142,7 +142,7 @@ extension Daemon {
         return CredentialsMessage(
             app: message.app, topic: message.topic, teams: message.teams,
             credentials: tokens.map { .init(environment: $0.key.rawValue, token: $0.value.hex) },
-            vendorIdentifier: vendorIdentifier(of: app)?.text)
+            vendorIdentifier: identity.vendorIdentifier(of: app, in: configuration)?.text)
     }
 
     private func knownCredentials() -> [AppID: CredentialsMessage] {
@@ -213,6 +213,14 @@ extension Daemon {
         logger.notice(
             fault == nil ? "pushes of an app meet no fault any more" : "pushes of an app meet a fault now",
             metadata: ["app": "\(id)", "fault": "\(message?.fault ?? "none")"])
+    }
+
+    /// Makes this another device to all vendors, and reports the apps' new credentials.
+    func resetIdentity(keepingTokens: Bool) throws(RingwakeError) {
+        try identity.reset(configuration, keepingTokens: keepingTokens)
+        for app in configuration.apps.keys {
+            calls.publish(EventMessage(credentialsOf: app, areValid: true), to: .app(app))
+        }
     }
 
     /// Removes an app with all that is stored of it.

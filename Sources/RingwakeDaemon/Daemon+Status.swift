@@ -72,7 +72,7 @@ extension Daemon {
         message.gateway = control.links.gatewayMessage()
         message.webhooks = webhooks.isOff ? nil : webhooks.status
         message.damage = damageStatus()
-        message.identity = identityStatus()
+        message.identity = identity.status()
         message.facilities = facilities
         message.networkNamespace = network.namespace
         message.ring.problems = ringProblems.isEmpty ? nil : ringProblems

@@ -32,7 +32,7 @@ final class Daemon {
     let runLoop: RunLoop
     private let lock: FileLock
     let tokens: TokenStore
-    let identity: IdentityStore
+    let identity: IdentityService
     let journal: PushJournal
     let calls: CallDriver
     let network: NetworkWatch
@@ -95,7 +95,7 @@ final class Daemon {
         try Daemon.makeDirectories(configuration)
         lock = try Daemon.lock(configuration.stateDirectory)
         tokens = try TokenStore(directory: configuration.stateDirectory)
-        identity = try IdentityStore(directory: configuration.stateDirectory, machine: MachineID.hash())
+        identity = try IdentityService(directory: configuration.stateDirectory, tokens: tokens, logger: logger)
         do throws(RunLoopError) {
             runLoop = try RunLoop()
             try runLoop.adoptOrphans()
@@ -203,7 +203,7 @@ final class Daemon {
         }
         logFailures()
         logCredentialProblems()
-        logIdentity()
+        identity.logStatus()
         _ = judge.verdict()
         service.ready()
         runLoop.run()
@@ -255,7 +255,7 @@ final class Daemon {
         for app in configuration.apps.values where !app.isBare {
             _ = try tokens.register(app: app.id, topic: .voip(of: app.id), environments: environments)
         }
-        registerVendors(of: configuration)
+        identity.register(configuration)
     }
 
     /// The same, except that a disk that takes no new tokens costs a new app its calls, and not all apps theirs.

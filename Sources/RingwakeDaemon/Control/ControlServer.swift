@@ -129,10 +129,10 @@ final class ControlServer {
             try daemon.resetIdentity(keepingTokens: reset.keepTokens ?? false)
         case (2, "accept"):
             try request.require("POST")
-            try daemon.acceptIdentity()
+            try daemon.identity.accept()
         default: throw ControlServer.nothing(at: request)
         }
-        return try daemon.identityMessage()
+        return try daemon.identity.message()
     }
 
     // MARK: - Apps
