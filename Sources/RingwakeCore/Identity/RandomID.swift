@@ -1,7 +1,7 @@
 /// A random identifier of 128 bits: a UUID of version 4, in lower case.
 ///
 /// See RFC 9562 § 5.4.
-package struct RandomID: Hashable, Sendable, Codable, CustomStringConvertible {
+package struct RandomID: Hashable, Sendable, CodedAsText {
     /// 8, 4, 4, 4 and 12 hex digits with hyphens between them.
     package let text: String
 
@@ -31,19 +31,6 @@ package struct RandomID: Hashable, Sendable, Codable, CustomStringConvertible {
         self = id
     }
 
+    package static let textName = "a UUID of version 4"
     package var description: String { text }
-
-    package init(from decoder: any Decoder) throws {
-        let text = try decoder.singleValueContainer().decode(String.self)
-        guard let id = RandomID(text) else {
-            throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "'\(text)' is not a UUID of version 4"))
-        }
-        self = id
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
 }

@@ -1,6 +1,6 @@
 /// The name of a device on a link: the SHA-256 of its public key (SubjectPublicKeyInfo), in base32 (RFC 4648) of lower
 /// case without padding. Who holds the private key is the device.
-package struct DeviceID: Hashable, Sendable, Codable, CustomStringConvertible {
+package struct DeviceID: Hashable, Sendable, CodedAsText {
     package let rawValue: String
     /// The first twelve characters, by which ids are hashed and told apart. The id is a SHA-256 itself: nobody finds many
     /// with the same 60 bits.
@@ -36,26 +36,13 @@ package struct DeviceID: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The first eight characters, for people.
     package var short: String { String(rawValue.prefix(8)) }
 
+    package static let textName = "a device id"
     package var description: String { rawValue }
-
-    package init(from decoder: any Decoder) throws {
-        let text = try decoder.singleValueContainer().decode(String.self)
-        guard let id = DeviceID(text) else {
-            throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "'\(text)' is not a device id"))
-        }
-        self = id
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(rawValue)
-    }
 }
 
 /// Names a registration of a device: 32 random bits that are never used again, so that a push for a registration that is
 /// gone can't reach another app.
-package struct LinkSlot: Hashable, Sendable, Codable, CustomStringConvertible {
+package struct LinkSlot: Hashable, Sendable, CodedAsText {
     package let rawValue: UInt32
 
     package init(rawValue: UInt32) {
@@ -69,23 +56,10 @@ package struct LinkSlot: Hashable, Sendable, Codable, CustomStringConvertible {
         rawValue = value
     }
 
+    package static let textName = "a slot"
     package var description: String {
         let digits = String(rawValue, radix: 16)
         return String(repeating: "0", count: 8 - digits.utf8.count) + digits
-    }
-
-    package init(from decoder: any Decoder) throws {
-        let text = try decoder.singleValueContainer().decode(String.self)
-        guard let slot = LinkSlot(text) else {
-            throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "'\(text)' is not a slot"))
-        }
-        self = slot
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
     }
 }
 

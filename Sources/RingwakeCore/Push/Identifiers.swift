@@ -1,5 +1,5 @@
 /// The bundle id of an app, such as `com.example.phone`. It names the app's configuration, its topic and its files.
-package struct AppID: Hashable, Sendable, Codable, CustomStringConvertible {
+package struct AppID: Hashable, Sendable, CodedAsText {
     package let rawValue: String
 
     /// The maximum size of an app id in bytes: with an extension it becomes a file name, which may have 255 bytes.
@@ -21,21 +21,8 @@ package struct AppID: Hashable, Sendable, Codable, CustomStringConvertible {
         rawValue = text
     }
 
+    package static let textName = "a bundle id"
     package var description: String { rawValue }
-
-    package init(from decoder: any Decoder) throws {
-        let text = try decoder.singleValueContainer().decode(String.self)
-        guard let id = AppID(text) else {
-            throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "'\(text)' is not a bundle id"))
-        }
-        self = id
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(rawValue)
-    }
 }
 
 /// The id of a call within its app: from the payload if the app maps one, otherwise the id of its push.
