@@ -55,7 +55,7 @@ extension CredentialInventory {
 }
 
 /// Nil if the machine has no name but `localhost`.
-private func hostName() -> String? {
+func hostName() -> String? {
     // HOST_NAME_MAX is 64.
     var buffer = [CChar](repeating: 0, count: 256)
     guard gethostname(&buffer, buffer.count - 1) == 0 else { return nil }

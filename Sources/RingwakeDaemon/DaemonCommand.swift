@@ -114,10 +114,10 @@ package func runDaemon() -> Int32 {
     occupyStandardDescriptors()
     switch DaemonCommand.parse(Array(CommandLine.arguments.dropFirst())) {
     case .show(let text):
-        write(text, to: STDOUT_FILENO)
+        try? StandardStream.output.write(text)
         return 0
     case .wrongUsage(let problem):
-        write("ringwaked: \(problem)\n", to: STDERR_FILENO)
+        try? StandardStream.error.write("ringwaked: \(problem)\n")
         return RingwakeError.Code.invalidRequest.exitStatus
     case .run(let command):
         do throws(RingwakeError) {
@@ -131,14 +131,14 @@ package func runDaemon() -> Int32 {
 }
 
 private func complain(_ problem: String) {
-    write("ringwaked: \(withoutControlCharacters(problem))\n", to: STDERR_FILENO)
+    try? StandardStream.error.write("ringwaked: \(withoutControlCharacters(problem))\n")
 }
 
 /// `--check-config`: prints all that is wrong.
 private func check(_ command: DaemonCommand, _ file: String, _ defaults: StandardPaths) throws(RingwakeError) {
     let check = try ConfigurationCheck(file, defaults: defaults, user: command.user)
     if command.wantsJSON {
-        write(String(decoding: controlLine(check.message), as: UTF8.self), to: STDOUT_FILENO)
+        try? StandardStream.output.write(controlLine(check.message))
     } else {
         for problem in check.message.problems where problem.severity == .warning {
             complain("warning: \(problem.file): \(problem.sentence)")
@@ -149,7 +149,7 @@ private func check(_ command: DaemonCommand, _ file: String, _ defaults: Standar
     guard !command.wantsJSON else { return }
     let counts = [(check.message.listeners.count, "listener"), (check.message.apps.count, "app")]
     let text = counts.map { $0 == 1 ? "1 \($1)" : "\($0) \($1)s" }.joined(separator: ", ")
-    write("\(file) is good: \(text)\n", to: STDOUT_FILENO)
+    try? StandardStream.output.write("\(file) is good: \(text)\n")
 }
 
 private func run(_ command: DaemonCommand) throws(RingwakeError) {
@@ -185,14 +185,4 @@ private func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
     defer { free(directory) }
     return String(cString: directory) + "/" + path
-}
-
-/// Errors are ignored: there is nowhere to report them.
-private func write(_ text: String, to descriptor: Int32) {
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-        let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        guard count > 0 else { return }
-        bytes = bytes.dropFirst(count)
-    }
 }

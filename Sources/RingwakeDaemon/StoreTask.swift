@@ -23,6 +23,9 @@ enum StoreTask: String, CaseIterable {
 
 /// Does a ``StoreTask`` as the owner of the state directory: what root makes there, the daemon could not open.
 struct StoreWork {
+    /// Bytes of one write of an export.
+    private static let pieceBytes = 256 << 10
+
     private let directory: String
     private let limits: JournalLimits
     private let copy: String?
@@ -77,13 +80,18 @@ struct StoreWork {
     private static func header(_ header: inout JSONWriter) {
         header.add("program", "ringwake \(ProductVersion.current)")
         header.add("created_ms", unixMilliseconds())
-        header.add("host", hostName())
+        header.add("host", hostName() ?? "localhost")
     }
 
     private func print(_ export: consuming PortableExport) throws(RingwakeError) {
-        let output = BufferedOutput()
-        while let line = try export.next() { try output.write(line) }
-        try output.flush()
+        var piece: [UInt8] = []
+        while let line = try export.next() {
+            piece += line
+            guard piece.count >= Self.pieceBytes else { continue }
+            try StandardStream.output.write(piece)
+            piece = []
+        }
+        try StandardStream.output.write(piece)
     }
 
     private func add() throws(RingwakeError) {
@@ -95,33 +103,8 @@ struct StoreWork {
     }
 
     private func emit(_ line: StoreLine) {
-        let output = BufferedOutput()
         // A reader that has left needs no line; what was begun is finished.
-        try? output.write(controlLine(line))
-        try? output.flush()
-    }
-}
-
-/// Writes to standard output in large pieces.
-private final class BufferedOutput {
-    private static let pieceBytes = 256 << 10
-    private var bytes: [UInt8] = []
-
-    func write(_ more: [UInt8]) throws(RingwakeError) {
-        bytes += more
-        if bytes.count >= Self.pieceBytes { try flush() }
-    }
-
-    func flush() throws(RingwakeError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            guard count > 0 || errno == EINTR else {
-                throw RingwakeError(.system, "the export can't be written: \(String(cString: strerror(errno)))")
-            }
-            rest = rest.dropFirst(max(0, count))
-        }
-        bytes = []
+        try? StandardStream.output.write(controlLine(line))
     }
 }
 
@@ -156,12 +139,6 @@ private struct LineInput {
             }
         }
     }
-}
-
-private func hostName() -> String {
-    var name = [CChar](repeating: 0, count: 256)
-    guard gethostname(&name, name.count - 1) == 0 else { return "" }
-    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
 extension StoreMessage {

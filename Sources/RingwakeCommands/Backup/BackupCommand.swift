@@ -28,9 +28,7 @@ struct StoreCopy: ~Copyable {
                 throw RingwakeError(.unreachable, "the daemon has ended while it copied its store; try again")
             }
             let line: StoreCopyLine = try EventStream.message(bytes, "a line")
-            if let error = line.error {
-                throw RingwakeError(RingwakeError.Code.all.first { $0.slug == error.error } ?? .failed, error.message)
-            }
+            if let error = line.error { throw RingwakeError(error) }
             if let percent = line.percent { progress.advance(to: Int64(percent)) }
             if let file = line.file {
                 self.file = file

@@ -199,10 +199,7 @@ struct ControlClient {
             let code = RingwakeError.Code.all.first { $0.httpStatus == status && $0 == .notPermitted }
             return invalidAnswer("status \(status) without a message", code ?? .unreachable)
         }
-        let code = RingwakeError.Code.all.first { $0.slug == message.error }
-        // For a failure of an audio session, append the name of its code.
-        let name = message.audioError.map { " (\($0.code.rawValue))" } ?? ""
-        return RingwakeError(code ?? .failed, message.message + name)
+        return RingwakeError(message)
     }
 
     private func invalidAnswer(_ detail: String, _ code: RingwakeError.Code = .unreachable) -> RingwakeError {
@@ -210,5 +207,15 @@ struct ControlClient {
             code,
             "'\(path)' did not answer as ringwaked \(ProductVersion.current) does: \(detail); 'ringwake doctor' looks "
                 + "why")
+    }
+}
+
+extension RingwakeError {
+    /// An error that the daemon has sent.
+    init(_ message: ErrorMessage) {
+        let code = Code.all.first { $0.slug == message.error }
+        // For a failure of an audio session, append the name of its code.
+        let name = message.audioError.map { " (\($0.code.rawValue))" } ?? ""
+        self.init(code ?? .failed, message.message + name)
     }
 }

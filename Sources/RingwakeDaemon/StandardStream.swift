@@ -1,0 +1,24 @@
+internal import Glibc
+internal import RingwakeCore
+
+/// Standard output and standard error, for programs that print and end. A message that can't be printed is passed over
+/// (`try?`): there is nowhere to report it.
+struct StandardStream {
+    static let output = StandardStream(descriptor: STDOUT_FILENO)
+    static let error = StandardStream(descriptor: STDERR_FILENO)
+
+    private let descriptor: Int32
+
+    func write(_ text: String) throws(RingwakeError) { try write(Array(text.utf8)) }
+
+    func write(_ bytes: [UInt8]) throws(RingwakeError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 || errno == EINTR else {
+                throw RingwakeError(.system, "the output can't be written: \(String(cString: strerror(errno)))")
+            }
+            rest = rest.dropFirst(max(0, count))
+        }
+    }
+}
