@@ -72,7 +72,8 @@ final class NewFile {
     init(_ path: String) throws(RingwakeError) {
         self.path = path
         let (directory, name) = FileSystem.split(path)
-        partial = "\(directory)/.\(name).partial"
+        // Two exports to one name must not write the same file.
+        partial = "\(directory)/.\(name).\(getpid()).partial"
         unlink(partial)
         descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
