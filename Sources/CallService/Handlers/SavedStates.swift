@@ -15,8 +15,8 @@ package import RingwakeCore
 /// Handlers whose exit status nobody learns (a bus name, a socket, a connection of their own, and those that were started
 /// by a daemon that is gone) neither crash nor succeed.
 ///
-/// What holds: the record of crashes is stored before the handler is started again after the next start of the daemon, so
-/// two crashes are two, whoever else is killed in between.
+/// What holds: each crash is written to the journal at once. The next run of the daemon reads the count before it starts a
+/// handler, so a crash before a `kill -9` of the daemon and one after it are two in a row.
 package struct SavedStates: Sendable {
     /// How the restoration of an app's state went.
     package struct Record: Hashable, Sendable {

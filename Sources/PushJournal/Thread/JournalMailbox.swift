@@ -64,7 +64,8 @@ nonisolated final class JournalMailbox: Sendable {
 
     /// Takes the submitted work; empty if there is none.
     ///
-    /// Waiting is part of taking: whoever waited without taking would leave work behind that nobody is woken for again.
+    /// Waiting and taking are one step. After a wait without taking, the work would stay here, and nothing would wake the
+    /// thread for it again.
     /// - Parameter isWaiting: whether to sleep until work is submitted. Even then there may be none.
     func takeWork(waiting isWaiting: Bool) -> JournalSubmission {
         if isWaiting { workBell.hear() }

@@ -50,9 +50,9 @@ struct IdentityResetCommand: DaemonCommand {
             another owner. All apps get new device tokens: senders cannot reach them until
             they know these, and get 410 ExpiredToken for the former ones. Connected
             handlers are told with the event 'credentials'. With --keep-tokens calls go on
-            arriving, but whoever has a token knows that this is the same device. The link
-            to a gateway keeps its own id; for another one run 'ringwake link unpair', and
-            pair again.
+            arriving, but a vendor that has a token sees that this is the same device. The
+            link to a gateway keeps its own id; for another one run 'ringwake link unpair',
+            and pair again.
             """)
 
     @Flag(help: "Keep the apps' device tokens.")
