@@ -57,9 +57,13 @@ extension PushJournal {
     }
 
     private func took(_ opening: Result<JournalContents, StoreOpeningFailure>) {
+        let migrated = migration
         migration = nil
         switch opening {
         case .success(let found):
+            if let migrated {
+                logger.notice("store is migrated", metadata: ["version": "\(migrated.version)", "path": "\(path)"])
+            }
             note(nil)
             timeouts.forgetFailures()
             isOpen = true

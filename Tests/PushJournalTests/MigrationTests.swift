@@ -82,7 +82,8 @@ struct MigrationTests {
         harness.versions = NextStore.versions(steps: 3) { [$0] }
         try harness.reopen(bootID: bootID(harness))
         try expectDevice(harness)
-        #expect(harness.log.messages(.notice).contains("store is being migrated"))
+        let log = harness.log.messages(.notice)
+        #expect(log.contains("store is being migrated") && log.last == "store is migrated")
         let remains = try remains(in: harness)
         #expect(remains.isEmpty)
         try harness.reopen(bootID: "another")
