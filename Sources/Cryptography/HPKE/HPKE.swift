@@ -9,7 +9,7 @@ package import RingwakeCore
 /// Base mode doesn't authenticate the sender: everybody who knows the public key can seal.
 package enum HPKE {
     /// How much longer a sealed message is, in bytes: the encapsulated key and the tag.
-    package static let overheadBytes = P256Encoding.pointBytes + AES128GCM.tagBytes
+    package static let overheadBytes = P256Encoding.pointBytes + AESGCM.tagBytes
 
     /// Seals `plaintext`: the encapsulated key (65 bytes), the ciphertext, and the tag (16 bytes).
     ///
@@ -47,7 +47,7 @@ package enum HPKE {
             secret: key.sharedSecret(with: ephemeral), encapsulated: encapsulated, recipient: key.publicPoint,
             info: info)
         guard
-            let plaintext = try AES128GCM.open(
+            let plaintext = try AESGCM.open(
                 sealed.dropFirst(P256Encoding.pointBytes), key: schedule.key, nonce: schedule.baseNonce,
                 additionalData: additionalData)
         else {
@@ -67,7 +67,7 @@ package enum HPKE {
             secret: ephemeral.sharedSecret(with: recipient), encapsulated: ephemeral.publicPoint,
             recipient: recipient.point, info: info)
         return try ephemeral.publicPoint
-            + AES128GCM.seal(
+            + AESGCM.seal(
                 plaintext, key: schedule.key, nonce: schedule.baseNonce, additionalData: additionalData)
     }
 
@@ -100,9 +100,9 @@ package enum HPKE {
                 try [Self.baseMode] + Self.extract(salt: [], "psk_id_hash", [], suite: Self.suite)
                 + Self.extract(salt: [], "info_hash", info, suite: Self.suite)
             let scheduled = try Self.extract(salt: sharedSecret, "secret", [], suite: Self.suite)
-            key = try Self.expand(scheduled, "key", context, count: AES128GCM.keyBytes, suite: Self.suite)
+            key = try Self.expand(scheduled, "key", context, count: AESGCM.shortKeyBytes, suite: Self.suite)
             baseNonce = try Self.expand(
-                scheduled, "base_nonce", context, count: AES128GCM.nonceBytes, suite: Self.suite)
+                scheduled, "base_nonce", context, count: AESGCM.nonceBytes, suite: Self.suite)
         }
 
         private static func extract(

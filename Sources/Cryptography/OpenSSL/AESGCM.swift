@@ -1,27 +1,31 @@
 import CRingwakeOpenSSL
-import RingwakeCore
+package import RingwakeCore
 
-/// AES-128-GCM (NIST SP 800-38D) with nonces of 12 bytes and tags of 16.
-enum AES128GCM {
-    /// The size of a key, in bytes.
-    static let keyBytes = 16
+/// AES-GCM (NIST SP 800-38D) with nonces of 12 bytes and tags of 16. The key's size decides: AES-128 or AES-256.
+package enum AESGCM {
+    /// The size of a key of AES-128, in bytes.
+    static let shortKeyBytes = 16
+    /// The size of a key of AES-256, in bytes.
+    package static let longKeyBytes = 32
     /// The size of a nonce, in bytes. A nonce must never occur twice with one key.
-    static let nonceBytes = 12
+    package static let nonceBytes = 12
     /// The size of the tag after the ciphertext, in bytes.
-    static let tagBytes = 16
+    package static let tagBytes = 16
 
     /// The ciphertext and the tag.
-    static func seal(
+    ///
+    /// - Throws: `failed` when OpenSSL cannot (no memory), `limitReached` for more than 2 GiB.
+    package static func seal(
         _ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], additionalData: [UInt8]
     ) throws(RingwakeError) -> [UInt8] {
-        precondition(key.count == keyBytes && nonce.count == nonceBytes, "AES-128-GCM of other sizes")
+        let cipher = cipher(key: key, nonce: nonce)
         let context = try newContext()
         let (count, additionalCount) = (try size(of: plaintext), try size(of: additionalData))
         // One byte more than needed, so that the buffer of an empty message has an address.
         var output = [UInt8](repeating: 0, count: plaintext.count + 1)
         var tag = [UInt8](repeating: 0, count: tagBytes)
         var written: Int32 = 0
-        guard EVP_EncryptInit_ex2(context.pointer, EVP_aes_128_gcm(), key, nonce, nil) == 1,
+        guard EVP_EncryptInit_ex2(context.pointer, cipher, key, nonce, nil) == 1,
             additionalCount == 0
                 || EVP_EncryptUpdate(context.pointer, nil, &written, additionalData, additionalCount) == 1,
             count == 0 || EVP_EncryptUpdate(context.pointer, &output, &written, plaintext, count) == 1,
@@ -32,10 +36,12 @@ enum AES128GCM {
     }
 
     /// The plaintext; `nil` when the tag doesn't fit.
-    static func open(
+    ///
+    /// - Throws: as ``seal(_:key:nonce:additionalData:)``.
+    package static func open(
         _ sealed: ArraySlice<UInt8>, key: [UInt8], nonce: [UInt8], additionalData: [UInt8]
     ) throws(RingwakeError) -> [UInt8]? {
-        precondition(key.count == keyBytes && nonce.count == nonceBytes, "AES-128-GCM of other sizes")
+        let cipher = cipher(key: key, nonce: nonce)
         guard sealed.count >= tagBytes else { return nil }
         let ciphertext = Array(sealed.dropLast(tagBytes))
         var tag = Array(sealed.suffix(tagBytes))
@@ -43,7 +49,7 @@ enum AES128GCM {
         let (count, additionalCount) = (try size(of: ciphertext), try size(of: additionalData))
         var output = [UInt8](repeating: 0, count: ciphertext.count + 1)
         var written: Int32 = 0
-        guard EVP_DecryptInit_ex2(context.pointer, EVP_aes_128_gcm(), key, nonce, nil) == 1,
+        guard EVP_DecryptInit_ex2(context.pointer, cipher, key, nonce, nil) == 1,
             additionalCount == 0
                 || EVP_DecryptUpdate(context.pointer, nil, &written, additionalData, additionalCount) == 1,
             count == 0 || EVP_DecryptUpdate(context.pointer, &output, &written, ciphertext, count) == 1,
@@ -52,6 +58,15 @@ enum AES128GCM {
         let isAuthentic = EVP_DecryptFinal_ex(context.pointer, &output, &written) == 1
         OpenSSLErrors.clear()
         return isAuthentic ? output.dropLast() : nil
+    }
+
+    private static func cipher(key: [UInt8], nonce: [UInt8]) -> OpaquePointer? {
+        precondition(nonce.count == nonceBytes, "a nonce of another size")
+        switch key.count {
+        case shortKeyBytes: return EVP_aes_128_gcm()
+        case longKeyBytes: return EVP_aes_256_gcm()
+        default: preconditionFailure("a key of another size")
+        }
     }
 
     private static func newContext() throws(RingwakeError) -> OwnedPointer {
