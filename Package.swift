@@ -54,6 +54,8 @@ let package = Package(
         .systemLibrary(
             name: "CRingwakeCurl", path: "Sources/C/CRingwakeCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(
+            name: "CRingwakeArchive", path: "Sources/C/CRingwakeArchive", providers: [.apt(["libarchive-dev"])]),
+        .systemLibrary(
             name: "CRingwakeSQLite", path: "Sources/C/CRingwakeSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(
             name: "CRingwakeNetlink", path: "Sources/C/CRingwakeNetlink", pkgConfig: "libnl-3.0",
@@ -141,6 +143,10 @@ let package = Package(
             name: "VoIPCertificates", dependencies: ["Cryptography", "FileSystem", "RingwakeCore"],
             swiftSettings: common),
         .target(name: "ControlProtocol", dependencies: ["RingwakeCore", "RunLoop"], swiftSettings: common),
+        .target(
+            name: "BackupArchive",
+            dependencies: ["CRingwakeArchive", "CRingwakeLinux", "Cryptography", "FileSystem", "RingwakeCore"],
+            swiftSettings: common),
 
         // Ring 4: the library for call apps, and the messages that only the daemon and the command line make.
         .target(name: "CallService", dependencies: ["ControlProtocol", "RingwakeCore"], swiftSettings: common),
@@ -272,6 +278,12 @@ let package = Package(
             ],
             swiftSettings: common),
         .testTarget(
+            name: "BackupArchiveTests",
+            dependencies: [
+                "BackupArchive", "CRingwakeArchive", "CRingwakeLinux", "Cryptography", "FileSystem", "RingwakeCore",
+            ],
+            swiftSettings: common),
+        .testTarget(
             name: "CallServiceTests", dependencies: ["CallService", "ControlProtocol", "RingwakeCore"],
             swiftSettings: common),
         .testTarget(
@@ -311,7 +323,8 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "CRingwakeNGHTTP2", "CRingwakeOpenSSL", "CRingwakeSystemd", "CallerListFiles", "Cryptography", "DBus",
+                "BackupArchive", "CRingwakeLinux", "CRingwakeNGHTTP2", "CRingwakeOpenSSL", "CRingwakeSystemd",
+                "CallerListFiles", "Cryptography", "DBus",
                 "DaemonConfiguration", "HTTP1", "HTTPServer", "MQTT5", "ProviderAPI", "PushGateway",
                 "RingwakeCore", "RunLoop", logging,
             ],

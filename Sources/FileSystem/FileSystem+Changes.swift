@@ -54,6 +54,25 @@ extension FileSystem {
         try synchronize(split(target).directory)
     }
 
+    /// Renames a file within its directory and syncs the rename to disk. EEXIST if the target exists.
+    ///
+    /// A file system without hard links (FAT) can't do both at once: a target that appears meanwhile is replaced there.
+    package static func moveNew(_ path: String, to target: String) throws(FileSystemError) {
+        try check(path)
+        try check(target)
+        if link(path, target) == 0 {
+            guard unlink(path) == 0 else { throw failure("remove", path) }
+        } else {
+            guard errno == EPERM || errno == ENOTSUP || errno == ENOSYS else { throw failure("create", target) }
+            var status = stat()
+            guard lstat(target, &status) != 0 else {
+                throw FileSystemError(operation: "create", path: target, errno: EEXIST)
+            }
+            guard rename(path, target) == 0 else { throw failure("create", target) }
+        }
+        try synchronize(split(target).directory)
+    }
+
     /// Creates a directory and its parents with `mode`, minus the umask. It may exist already.
     package static func createDirectory(_ path: String, mode: UInt32) throws(FileSystemError) {
         try check(path)
