@@ -183,8 +183,8 @@ let package = Package(
         .target(
             name: "RingwakeCommands",
             dependencies: [
-                "CRingwakeLinux", "CallerListFiles", "ControlProtocol", "Cryptography", "FileSystem", "HTTP1",
-                "NetworkMessages", "ProviderAPI", "PushClient", "Reachability", "RingwakeCore", "RunLoop",
+                "BackupArchive", "CRingwakeLinux", "CallerListFiles", "ControlProtocol", "Cryptography", "FileSystem",
+                "HTTP1", "NetworkMessages", "ProviderAPI", "PushClient", "Reachability", "RingwakeCore", "RunLoop",
                 "VoIPCertificates", argumentParser,
             ],
             swiftSettings: common),

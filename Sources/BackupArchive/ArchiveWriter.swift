@@ -17,11 +17,14 @@ package enum ArchiveWriter {
         package let path: String
         /// The absolute path to restore it to; nil for a file of the state directory.
         package let origin: String?
+        /// Who has to own the file; nil: anybody. In a folder of another user, that user decides what a name stands for.
+        package let owner: UInt32?
 
-        package init(_ name: MemberName, path: String, origin: String? = nil) {
+        package init(_ name: MemberName, path: String, origin: String? = nil, owner: UInt32? = nil) {
             self.name = name
             self.path = path
             self.origin = origin
+            self.owner = owner
         }
     }
 
@@ -76,7 +79,7 @@ package enum ArchiveWriter {
     private static func describe(
         _ source: Source, _ meter: inout Meter
     ) throws(RingwakeError) -> BackupManifest.Member {
-        let file = try SourceFile(source.path)
+        let file = try SourceFile(source.path, owner: source.owner)
         let digest = try SHA256.Running()
         while let bytes = try file.next() {
             digest.add(bytes)
@@ -91,7 +94,7 @@ package enum ArchiveWriter {
     private static func pack(
         _ source: Source, _ member: BackupManifest.Member, into tar: TarWriter, _ meter: inout Meter
     ) throws(RingwakeError) {
-        let file = try SourceFile(source.path)
+        let file = try SourceFile(source.path, owner: source.owner)
         guard file.bytes == member.bytes else { throw .changedSource(source.path) }
         let digest = try SHA256.Running()
         try tar.begin(member.name, bytes: member.bytes, mode: member.mode, modified: file.modified)
@@ -127,7 +130,7 @@ package enum ArchiveWriter {
         var files: [SealedKeys.File] = []
         var rest = SealedKeys.maximumKeyBytes
         for key in keys {
-            let file = try SourceFile(key.path)
+            let file = try SourceFile(key.path, owner: key.owner)
             var contents: [UInt8] = []
             while let bytes = try file.next() {
                 guard bytes.count <= rest else {

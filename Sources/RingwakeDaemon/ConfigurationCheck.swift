@@ -40,6 +40,18 @@ struct ConfigurationCheck {
         }
     }
 
+    /// What a backup of the configuration has to have too.
+    private static func namedFiles(of configuration: Configuration) -> [ConfigurationMessage.NamedFile] {
+        let server = configuration.server.map { [$0.certificateFile] + $0.providerCAFiles } ?? []
+        let sounds = [configuration.ring.ringtone] + configuration.apps.values.map(\.ringtone)
+        let teams = configuration.teams.flatMap { team in [team.webhookCAFile] + team.keys.map(\.file) }
+        let secrets = [configuration.server?.keyFile] + configuration.teams.map(\.webhookSecretFile)
+        let open = Set(server + (sounds + teams).compactMap(\.self))
+        let closed = Set(secrets.compactMap(\.self))
+        return open.subtracting(closed).sorted().map { .init(path: $0, isSecret: false) }
+            + closed.sorted().map { .init(path: $0, isSecret: true) }
+    }
+
     private static func error(_ error: RingwakeError, as user: String?) -> RingwakeError {
         guard let user, geteuid() != 0 else { return error }
         return RingwakeError(error.code, error.message + " (checked as the user \(user))")
@@ -72,6 +84,7 @@ struct ConfigurationCheck {
             }
             message.handlers.append(handler)
         }
+        message.namedFiles = ConfigurationCheck.namedFiles(of: configuration)
         let ring = RingCheck(configuration)
         message.dependencies = ConfigurationCheck.dependencies(of: configuration, ring)
         // A device that rings in silence is a fault of its set-up, not of this file.

@@ -15,6 +15,8 @@ enum StoreTask: String, CaseIterable {
     case plan
     /// Migrates it, and prints how far that is.
     case migrate
+    /// Copies the store, prints where the copy is, and removes it when standard input ends.
+    case copy
     /// Prints the store's records.
     case export
     /// Reads records and adds them.
@@ -55,6 +57,7 @@ struct StoreWork {
         case .status: emit(StoreLine(store: StoreMessage(try store().report())))
         case .plan: emit(StoreLine(store: StoreMessage(try store().plan())))
         case .migrate: try migrate()
+        case .copy: try makeCopy()
         case .export: try print(try store().export(header: Self.header))
         case .import: try add()
         }
@@ -75,6 +78,23 @@ struct StoreWork {
         var message = StoreMessage(try store().report())
         message.damage = damage.isEmpty ? nil : damage
         emit(StoreLine(store: message))
+    }
+
+    private func makeCopy() throws(RingwakeError) {
+        let path = "\(directory)/\(StoreCopies.name)"
+        defer { unlink(path) }
+        do throws(FileSystemError) {
+            unlink(path)
+            try FileSystem.create(path, mode: 0o600)
+        } catch {
+            throw RingwakeError(.system, "\(error.description); the state directory has to be writable")
+        }
+        try store().copy(to: path) { emit(StoreCopyLine(percent: $0)) }
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw RingwakeError(.system, "\(path) is gone: somebody removed it") }
+        emit(StoreCopyLine(percent: 100, file: path, bytes: Int64(status.st_size)))
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while Glibc.read(STDIN_FILENO, &buffer, buffer.count) > 0 {}
     }
 
     private static func header(_ header: inout JSONWriter) {
@@ -102,7 +122,7 @@ struct StoreWork {
         emit(StoreLine(added: outcome.added, skipped: outcome.skipped))
     }
 
-    private func emit(_ line: StoreLine) {
+    private func emit(_ line: some Encodable) {
         // A reader that has left needs no line; what was begun is finished.
         try? StandardStream.output.write(controlLine(line))
     }

@@ -18,7 +18,8 @@ final class SourceFile {
     /// Seconds since 1970.
     let modified: Int64
 
-    init(_ path: String) throws(RingwakeError) {
+    /// - Parameter owner: who has to own it; nil: anybody.
+    init(_ path: String, owner: UInt32? = nil) throws(RingwakeError) {
         self.path = path
         // Not blocking: a pipe would wait for a writer.
         guard let file = OpenFile(path, flags: O_RDONLY | O_NOCTTY | O_NONBLOCK) else {
@@ -26,6 +27,10 @@ final class SourceFile {
         }
         guard let status = file.status else {
             throw .unreadableSource(FileSystemError(operation: "back up", path: path, errno: EINVAL))
+        }
+        guard owner == nil || owner == status.st_uid else {
+            throw RingwakeError(
+                .notPermitted, "\(path) belongs to another user than its folder; remove it, or give it to that user")
         }
         self.file = file
         bytes = Int64(status.st_size)

@@ -28,6 +28,8 @@ package struct ConfigurationMessage: Codable, Equatable, Sendable {
     package var handlers: [Handler] = []
     /// What else the daemon uses: programs, files, its state directory.
     package var dependencies: [Dependency] = []
+    /// The files that the configuration names: certificates, keys, ring sounds.
+    package var namedFiles: [NamedFile] = []
     /// What is wrong with certificates and keys, or will be soon.
     package var problems: [CredentialProblem] = []
     /// The number of the user for whom files were checked.
@@ -46,6 +48,18 @@ package struct ConfigurationMessage: Codable, Equatable, Sendable {
         self.listeners = listeners
         self.teams = teams
         self.apps = apps
+    }
+
+    /// A file that the configuration names.
+    package struct NamedFile: Codable, Equatable, Hashable, Sendable {
+        package var path: String
+        /// Whether it is a private key, or another secret.
+        package var isSecret: Bool
+
+        package init(path: String, isSecret: Bool) {
+            self.path = path
+            self.isSecret = isSecret
+        }
     }
 
     /// A key with its value.

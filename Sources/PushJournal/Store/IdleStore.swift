@@ -1,3 +1,4 @@
+internal import CRingwakeSQLite
 internal import Database
 internal import FileSystem
 package import RingwakeCore
@@ -10,6 +11,8 @@ package import StoreMigration
 package nonisolated struct IdleStore {
     /// Rows of each table that a plan takes to see how long the migration takes.
     private static let rehearsedRows: Int64 = 20_000
+    /// Pages between two reports of a copy.
+    private static let copiedPages: Int32 = 1_024
 
     private let directory: String
     private let limits: JournalLimits
@@ -74,6 +77,25 @@ package nonisolated struct IdleStore {
     package func export(header members: (inout JSONWriter) -> Void) throws(RingwakeError) -> PortableExport {
         let connection = try looking { (connection, _) throws(StoreOpeningFailure) in connection }
         return try PortableExport(connection, path: path, header: members)
+    }
+
+    /// Copies the store into an empty file.
+    /// - Parameter report: called with the percentage.
+    package func copy(to target: String, report: (Int) -> Void) throws(RingwakeError) {
+        try looking { (connection, _) throws(StoreOpeningFailure) in
+            let free = FileSystem.freeBytes(of: directory) ?? .max
+            try withStore(path) { () throws(SQLiteFailure) in
+                let needed = try connection.size(.store)
+                guard free > needed else { throw SQLiteFailure(extendedCode: SQLITE_FULL, text: "no room for a copy") }
+                let copy = try OnlineCopy(of: connection, to: target)
+                var reported = -1
+                while try copy.step(pages: Self.copiedPages) {
+                    let percent = 100 - copy.remainingPages * 100 / max(copy.allPages, 1)
+                    if percent != reported { report(percent) }
+                    reported = percent
+                }
+            }
+        }
     }
 
     private func looking<Value>(

@@ -1,40 +1,144 @@
 import ArgumentParser
+import BackupArchive
 import ControlProtocol
+import FileSystem
+import FoundationEssentials
+import Glibc
 import RingwakeCore
 
 /// `ringwake backup`
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "backup", "Export what the store holds, and import it.",
+        "backup", "Back up what the daemon keeps, and look at backups.",
         examples: """
+            ringwake backup create --to /mnt/usb --passphrase-file /root/backup-passphrase
+            ringwake backup list
             ringwake backup export --to calls.jsonl
-            ringwake backup import calls.jsonl
             """,
-        subcommands: [BackupExportCommand.self, BackupImportCommand.self])
+        subcommands: [
+            BackupCreateCommand.self, BackupListCommand.self, BackupShowCommand.self, BackupVerifyCommand.self,
+            BackupExportCommand.self, BackupImportCommand.self,
+        ])
 }
 
-/// A copy of the running daemon's store. It is removed when this ends.
-struct StoreCopy: ~Copyable {
-    /// The copy.
-    let file: String
-    private let stream: EventStream
+/// Where backups are, if nobody says otherwise.
+enum BackupFolder {
+    static func standard(in context: CommandContext) -> String {
+        guard context.userID != 0 else { return "/var/backups/ringwake" }
+        let absolute = { (name: String) in context.environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
+        return (absolute("XDG_DATA_HOME") ?? (absolute("HOME") ?? "") + "/.local/share") + "/ringwake/backups"
+    }
+}
 
-    /// Has the daemon make it, and waits until it is complete.
-    init(_ client: ControlClient, progress: WorkProgress) throws(RingwakeError) {
-        var stream = try client.stream(RequestTarget("store", "copy"))
+/// A copy of the store, which is removed when this ends: the daemon that made it sees that.
+final class StoreCopy {
+    /// The copy.
+    private(set) var file = ""
+    private var stream: EventStream?
+    private var program: (process: pid_t, input: Pipe)?
+
+    /// Has the daemon make it, or `ringwaked --store` if none runs, and waits until it is complete.
+    init(_ source: StoreSource, progress: WorkProgress) throws(RingwakeError) {
         progress.begin("copying the store", of: 100, unit: .percent)
-        while true {
+        if source.isRunning {
+            try copy(source.client, progress)
+        } else {
+            try copy(source.file, progress)
+        }
+    }
+
+    deinit {
+        guard let (process, input) = program else { return }
+        input.closeWriting()
+        _ = DaemonProgram.reap(process)
+    }
+
+    private func copy(_ client: ControlClient, _ progress: WorkProgress) throws(RingwakeError) {
+        var stream = try client.stream(RequestTarget("store", "copy"))
+        while file.isEmpty {
             guard case .line(let bytes) = try stream.next(until: nil, output: nil) else {
                 throw RingwakeError(.unreachable, "the daemon has ended while it copied its store; try again")
             }
-            let line: StoreCopyLine = try EventStream.message(bytes, "a line")
-            if let error = line.error { throw RingwakeError(error) }
-            if let percent = line.percent { progress.advance(to: Int64(percent)) }
-            if let file = line.file {
-                self.file = file
-                break
-            }
+            try take(try EventStream.message(bytes, "a line"), progress)
         }
-        self.stream = stream
+        self.stream = consume stream
     }
+
+    private func copy(_ configuration: String, _ progress: WorkProgress) throws(RingwakeError) {
+        let (input, output, errors) = (try Pipe(), try Pipe(), try Pipe())
+        let process = try DaemonProgram().start(
+            ["--store", "copy", "--config", configuration], input: input.reading, output: output.writing,
+            error: errors.writing)
+        program = (process, input)
+        for pipe in [output, errors] { pipe.closeWriting() }
+        try output.untilLine { line throws(RingwakeError) in
+            guard let line = try? JSONDecoder().decode(StoreCopyLine.self, from: Data(line)) else { return false }
+            try self.take(line, progress)
+            return !self.file.isEmpty
+        }
+        guard file.isEmpty else { return }
+        program = nil
+        throw DaemonProgram.refusal(DaemonProgram.reap(process), errors.readAll())
+            ?? RingwakeError(.failed, "ringwaked did not copy the store; install the same version of both")
+    }
+
+    private func take(_ line: StoreCopyLine, _ progress: WorkProgress) throws(RingwakeError) {
+        if let error = line.error { throw RingwakeError(error) }
+        if let percent = line.percent { progress.advance(to: Int64(percent)) }
+        file = line.file ?? file
+    }
+}
+
+/// The store as a backup has it: a copy, or the records of one.
+struct StoreForBackup {
+    let source: StoreSource
+    let isPortable: Bool
+    let progress: WorkProgress
+
+    init(_ source: StoreSource, isPortable: Bool, _ progress: WorkProgress) {
+        self.source = source
+        self.isPortable = isPortable
+        self.progress = progress
+    }
+
+    /// Calls `body` with it. The copy is gone afterwards.
+    func use<Value>(
+        _ body: (ArchiveWriter.Source) throws(RingwakeError) -> Value
+    ) throws(RingwakeError) -> Value {
+        let copy = try StoreCopy(source, progress: progress)
+        defer { withExtendedLifetime(copy) {} }
+        guard isPortable else { return try body(try member("store/store.db", copy.file)) }
+        let records = try TemporaryFile()
+        let input = try Pipe()
+        input.closeWriting()
+        progress.begin("writing the records", of: nil, unit: .rows)
+        try DaemonProgram().store(
+            ["export", "--file", copy.file], configuration: source.file, input: input.reading,
+            output: records.descriptor)
+        return try body(try member("portable/records.jsonl", records.path))
+    }
+
+    private func member(_ name: String, _ path: String) throws(RingwakeError) -> ArchiveWriter.Source {
+        guard let name = MemberName(name) else {
+            throw RingwakeError(.failed, "no name '\(name)'; report this as a bug")
+        }
+        return ArchiveWriter.Source(name, path: path)
+    }
+}
+
+/// A file without a name, which nobody else can open and which is gone with this process.
+private final class TemporaryFile {
+    let descriptor: Int32
+    var path: String { "/proc/self/fd/\(descriptor)" }
+
+    init() throws(RingwakeError) {
+        var name = Array("/var/tmp/ringwake-XXXXXX".utf8CString)
+        descriptor = mkstemp(&name)
+        guard descriptor >= 0 else {
+            throw RingwakeError(FileSystemError(operation: "write in", path: "/var/tmp", errno: errno))
+        }
+        unlink(name)
+    }
+
+    deinit { close(descriptor) }
 }

@@ -54,7 +54,8 @@ struct BackupExportCommand: DaemonCommand {
         guard source.isRunning else {
             return try program.store(["export"], configuration: source.file, input: input.reading, output: output)
         }
-        let copy = try StoreCopy(source.client, progress: progress)
+        let copy = try StoreCopy(source, progress: progress)
+        defer { withExtendedLifetime(copy) {} }
         progress.begin("writing the records", of: nil, unit: .rows)
         try program.store(
             ["export", "--file", copy.file], configuration: source.file, input: input.reading, output: output)

@@ -96,7 +96,7 @@ struct DaemonProgram {
     }
 
     /// The error of a run that has failed; nil if it has not.
-    private static func refusal(_ status: Int32, _ errors: [UInt8]) -> RingwakeError? {
+    static func refusal(_ status: Int32, _ errors: [UInt8]) -> RingwakeError? {
         guard status != 0 else { return nil }
         let text = String(decoding: errors, as: UTF8.self)
         let prefix = "ringwaked: "
@@ -189,6 +189,20 @@ final class Pipe {
         var bytes: [UInt8] = []
         forEachPiece { bytes += $0 }
         return bytes
+    }
+
+    /// Calls `body` for each line until it returns true, or until the last writer closes.
+    func untilLine(_ body: ([UInt8]) throws(RingwakeError) -> Bool) throws(RingwakeError) {
+        var lines = LineSplitter(maximumBytes: 1 << 20, tooLong: RingwakeError(.limitReached, "a line is too long"))
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            while let line = try lines.next() {
+                if try body(line) { return }
+            }
+            let count = Glibc.read(reading, &buffer, buffer.count)
+            if count > 0 { lines.consume(buffer[..<count]) }
+            if count == 0 || (count < 0 && errno != EINTR) { return }
+        }
     }
 
     /// Calls `body` for each line until the last writer closes. A line that is too long ends it.

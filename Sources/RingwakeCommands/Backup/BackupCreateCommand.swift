@@ -1,0 +1,156 @@
+import ArgumentParser
+import BackupArchive
+import ControlProtocol
+import Cryptography
+import FileSystem
+import Glibc
+import RingwakeCore
+
+/// `ringwake backup create`
+struct BackupCreateCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        "create", "Back up everything that the daemon keeps into one file.",
+        examples: """
+            ringwake backup create --to /mnt/usb --passphrase-file /root/backup-passphrase
+            ringwake backup create --no-keys --keep 7
+            """,
+        details: """
+            The backup has the store, device tokens, the configuration with the files of
+            apps and teams, certificates and ring sounds. Private keys are in it encrypted
+            under a passphrase; with --no-keys they are left out, and after a restore on
+            another machine certificates have to be made or copied again. Calls and pushes
+            go on meanwhile. The file can be read by its owner only.
+            """)
+
+    @Option(help: .of("path", "A new file, or a folder (default: /var/backups/ringwake)."), completion: .file())
+    var to: String?
+
+    @Flag(help: "Write the store as records that other programs read, and not as it is.")
+    var portable = false
+
+    @Flag(help: "Leave private keys out.")
+    var noKeys = false
+
+    @Option(help: .of("file", "The file with the passphrase for private keys, in its first line."), completion: .file())
+    var passphraseFile: String?
+
+    @Option(help: .of("number", "Keep so many backups in the folder, and remove the oldest."))
+    var keep: Int?
+
+    @Option(help: .of("program", "Run this with the path of the backup, for example to copy it to another machine."))
+    var hook: String?
+
+    @OptionGroup var idle: IdleDaemonOptions
+    @OptionGroup var control: ControlOptions
+
+    /// What `--json` prints.
+    struct Message: Encodable {
+        var schema = ControlAPI.schema
+        let file: String
+        let bytes: Int64
+        let keys: String
+        let missing: [String]
+        let removed: [String]
+    }
+
+    func validate() throws {
+        if let keep, keep < 1 { throw ValidationError("--keep needs at least 1") }
+        if noKeys, passphraseFile != nil { throw ValidationError("--no-keys and --passphrase-file do not go together") }
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let source = try StoreSource(control, idle, in: context)
+        let configuration = try DaemonProgram().configuration(source.file)
+        let sources = try BackupSources(configuration)
+        let keys = try keys(of: sources, in: context)
+        let now = BackupTime(secondsSince1970: WallClock.seconds())
+        let (folder, path) = try target(BackupName(now), in: context)
+        let progress = WorkProgress("backup", on: context.errors)
+        defer { progress.end() }
+        let manifest = try write(path, sources, keys, source, now, progress, in: context)
+        progress.end()
+        let removed = try removeOld(in: folder, new: BackupName(now))
+        try runHook(path)
+        let message = Message(
+            file: path, bytes: InputFile.size(of: path) ?? 0, keys: manifest.keys.rawValue, missing: sources.missing,
+            removed: removed)
+        return try show(message, text(message), in: context)
+    }
+
+    private func text(_ message: Message) -> String {
+        var lines = ["\(message.file): \(message.bytes) bytes"]
+        if message.keys == BackupManifest.Keys.leftOut.rawValue { lines.append("private keys are not in it") }
+        lines += message.missing.map { "is not there, and not in the backup: \($0)" }
+        lines += message.removed.map { "removed: \($0)" }
+        return lines.map { TerminalText.printable($0) + "\n" }.joined()
+    }
+
+    private func keys(
+        of sources: BackupSources, in context: CommandContext
+    ) throws(RingwakeError) -> ArchiveWriter.Keys {
+        guard !sources.keys.isEmpty else { return .none }
+        guard !noKeys else { return .leftOut }
+        guard let text = try PasswordSource.password(file: passphraseFile, for: "the keys of the backup", in: context)
+        else {
+            throw RingwakeError(
+                .invalidRequest,
+                "there are private keys to back up; name a --passphrase-file (- asks for it), or leave them out with --no-keys"
+            )
+        }
+        var bytes = Array(text.utf8)
+        return .sealed(sources.keys, try Passphrase(wiping: &bytes))
+    }
+
+    /// The folder, and the new file in it.
+    private func target(_ name: BackupName, in context: CommandContext) throws(RingwakeError) -> (String, String) {
+        let path = to ?? BackupFolder.standard(in: context)
+        var status = stat()
+        let isFolder = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        if to == nil, !isFolder {
+            try withFiles { () throws(FileSystemError) in try FileSystem.createDirectory(path, mode: 0o700) }
+        } else if !isFolder {
+            return (FileSystem.split(path).directory, path)
+        }
+        return (path, "\(path)/\(name)")
+    }
+
+    private func write(
+        _ path: String, _ sources: BackupSources, _ keys: ArchiveWriter.Keys, _ source: StoreSource, _ now: BackupTime,
+        _ progress: WorkProgress, in context: CommandContext
+    ) throws(RingwakeError) -> BackupManifest {
+        try PartialFile.removeAll(in: FileSystem.split(path).directory)
+        let status = try source.status(in: context)
+        let description = BackupManifest(
+            created: now, program: ProductVersion.current, host: LocalNames().hostName ?? "", device: nil,
+            kind: portable ? .portable : .raw, store: .init(version: Int(clamping: status.version), bytes: status.bytes)
+        )
+        let write = { (store: ArchiveWriter.Source) throws(RingwakeError) in
+            progress.begin("packing", of: 100, unit: .percent)
+            return try ArchiveWriter.write(path, description, [store] + sources.files, keys: keys) { done, all in
+                progress.advance(to: all > 0 ? done * 100 / all : 100)
+                return true
+            }
+        }
+        return try StoreForBackup(source, isPortable: portable, progress).use(write)
+    }
+
+    private func removeOld(in folder: String, new: BackupName) throws(RingwakeError) -> [String] {
+        guard let keep else { return [] }
+        let names = try withFiles { () throws(FileSystemError) in try FileSystem.entries(of: folder) }
+        var removed: [String] = []
+        for name in BackupName.expired(names, keeping: keep, new: new) {
+            try withFiles { () throws(FileSystemError) in try FileSystem.remove("\(folder)/\(name)") }
+            removed.append("\(folder)/\(name)")
+        }
+        return removed
+    }
+
+    private func runHook(_ path: String) throws(RingwakeError) {
+        guard let hook else { return }
+        let status = DaemonProgram.reap(
+            try spawn([hook, path], input: STDIN_FILENO, output: STDERR_FILENO, error: STDERR_FILENO))
+        guard status == 0 else {
+            throw RingwakeError(.failed, "the backup \(path) was made, and the hook \(hook) ended with \(status)")
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import BackupArchive
+import ControlProtocol
+import FileSystem
+import Glibc
+import RingwakeCore
+
+/// What a backup has beside the store: the other files of the state directory, the configuration, and the files that it
+/// names.
+struct BackupSources {
+    /// Files that are made again, or belong to a running daemon, by the beginning of their names.
+    private static let leftOut = ["store.", "lock", "callers.index", "damaged", "copies"]
+    /// Keys of a device and of its link.
+    private static let keySuffix = ".pem"
+
+    private(set) var files: [ArchiveWriter.Source] = []
+    private(set) var keys: [ArchiveWriter.Source] = []
+    /// Files that the configuration names and that aren't there.
+    private(set) var missing: [String] = []
+
+    /// - Throws: `notPermitted` if this user may not read one of them; `system`.
+    init(_ configuration: ConfigurationMessage) throws(RingwakeError) {
+        try addState(configuration.stateDirectory)
+        let directory = FileSystem.split(configuration.file).directory
+        var named = [configuration.file]
+        for folder in [configuration.file + ".d", configuration.appsDirectory, configuration.teamsDirectory] {
+            named += try BackupSources.names(in: folder).filter { $0.hasSuffix(".toml") }.map { "\(folder)/\($0)" }
+        }
+        for path in named { add(path, "configuration/" + path.dropFirst(directory.utf8.count + 1)) }
+        for (number, file) in configuration.namedFiles.enumerated() {
+            guard FileSystem.exists(file.path) else {
+                missing.append(file.path)
+                continue
+            }
+            add(file.path, "files/\(number)-\(FileSystem.split(file.path).name)", isKey: file.isSecret)
+        }
+    }
+
+    private mutating func addState(_ directory: String) throws(RingwakeError) {
+        var owner = stat()
+        guard stat(directory, &owner) == 0 else {
+            throw RingwakeError(.notFound, "there is no state directory \(directory): there is nothing to back up")
+        }
+        for name in try BackupSources.names(in: directory) {
+            guard !BackupSources.leftOut.contains(where: name.hasPrefix) else { continue }
+            let path = "\(directory)/\(name)"
+            var status = stat()
+            guard lstat(path, &status) == 0 else { continue }
+            if status.st_mode & S_IFMT == S_IFDIR {
+                for inner in try BackupSources.names(in: path) {
+                    add(state: "\(path)/\(inner)", "\(name)/\(inner)", owner.st_uid)
+                }
+            } else {
+                add(state: path, name, owner.st_uid)
+            }
+        }
+    }
+
+    private mutating func add(state path: String, _ name: String, _ owner: UInt32) {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, let member = MemberName("state/" + name)
+        else { return }
+        let source = ArchiveWriter.Source(member, path: path, owner: owner)
+        if name.hasSuffix(BackupSources.keySuffix) { keys.append(source) } else { files.append(source) }
+    }
+
+    private mutating func add(_ path: String, _ name: String, isKey: Bool = false) {
+        // A name that doesn't fit is in the manifest as its origin.
+        guard let member = MemberName(name) ?? MemberName("files/x\(files.count + keys.count)") else { return }
+        let source = ArchiveWriter.Source(member, path: path, origin: path)
+        if isKey { keys.append(source) } else { files.append(source) }
+    }
+
+    private static func names(in directory: String) throws(RingwakeError) -> [String] {
+        guard FileSystem.exists(directory) else { return [] }
+        return try withFiles { () throws(FileSystemError) in try FileSystem.entries(of: directory) }
+    }
+}
