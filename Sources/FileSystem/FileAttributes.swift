@@ -32,19 +32,23 @@ extension FileSystem {
         guard chmod(path, attributes.mode) == 0 else { throw failure("chmod", path) }
     }
 
-    /// Removes a directory with everything in it. Symbolic links in it are removed, not followed; ENOTDIR if it is one.
+    /// Removes a directory with everything in it. Symbolic links in it are removed, not followed; ENOTDIR if it is one. Whoever
+    /// may write in it can't lead this out of it by replacing a name meanwhile.
     package static func removeTree(_ path: String) throws(FileSystemError) {
-        guard !isLink(path) else { throw FileSystemError(operation: "remove", path: path, errno: ENOTDIR) }
-        for name in try entries(of: path) {
-            let child = path + "/" + name
-            var status = stat()
-            guard lstat(child, &status) == 0 else { throw failure("stat", child) }
-            if status.st_mode & S_IFMT == S_IFDIR {
-                try removeTree(child)
-            } else {
-                try remove(child)
-            }
-        }
+        try check(path)
+        try removeContents(try Descriptor(opening: path, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path)
         guard rmdir(path) == 0 else { throw failure("remove", path) }
+    }
+
+    private static func removeContents(_ directory: Descriptor, _ path: String) throws(FileSystemError) {
+        for name in try entries(of: "/proc/self/fd/\(directory.number)") {
+            let child = "\(path)/\(name)"
+            if unlinkat(directory.number, name, 0) == 0 { continue }
+            guard errno == EISDIR || errno == EPERM else { throw failure("remove", child) }
+            let number = openat(directory.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            guard number >= 0 else { throw failure("remove", child) }
+            try removeContents(Descriptor(owning: number), child)
+            guard unlinkat(directory.number, name, AT_REMOVEDIR) == 0 else { throw failure("remove", child) }
+        }
     }
 }

@@ -73,6 +73,43 @@ extension FileSystem {
         try synchronize(split(target).directory)
     }
 
+    /// Gives a file a second name and syncs that to disk; a file system without hard links (FAT) copies it. EEXIST if the
+    /// name exists. A symbolic link is not followed.
+    package static func linkNew(_ path: String, at target: String) throws(FileSystemError) {
+        try check(path)
+        try check(target)
+        guard link(path, target) != 0 else { return try synchronize(split(target).directory) }
+        guard errno == EPERM || errno == ENOTSUP || errno == ENOSYS else { throw failure("create", target) }
+        try copy(path, to: target)
+    }
+
+    /// Copies a regular file into a new one (0600), and syncs that to disk. EEXIST if it exists; ELOOP for a symbolic link.
+    package static func copy(_ path: String, to target: String) throws(FileSystemError) {
+        let source = try Descriptor(opening: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+        var status = stat()
+        guard fstat(source.number, &status) == 0 else { throw failure("stat", path) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw FileSystemError(operation: "copy", path: path, errno: EINVAL)
+        }
+        let file = try Descriptor(opening: target, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        do throws(FileSystemError) {
+            var buffer = [UInt8](repeating: 0, count: 256 << 10)
+            while true {
+                let count = buffer.withUnsafeMutableBytes { buffer in
+                    retryingWhenInterrupted { Glibc.read(source.number, buffer.baseAddress, buffer.count) }
+                }
+                guard count >= 0 else { throw failure("read", path) }
+                if count == 0 { break }
+                try write(Array(buffer[..<count]), to: file, path: target)
+            }
+            guard fsync(file.number) == 0 else { throw failure("sync", target) }
+            try synchronize(split(target).directory)
+        } catch {
+            unlink(target)
+            throw error
+        }
+    }
+
     /// Creates a directory and its parents with `mode`, minus the umask. It may exist already.
     package static func createDirectory(_ path: String, mode: UInt32) throws(FileSystemError) {
         try check(path)

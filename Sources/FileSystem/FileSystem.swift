@@ -166,6 +166,9 @@ final class Descriptor {
         guard number >= 0 else { throw FileSystem.failure("open", path) }
     }
 
+    /// Closes it at the end.
+    init(owning number: Int32) { self.number = number }
+
     deinit {
         if number >= 0 { close(number) }
     }

@@ -17,6 +17,52 @@ import Testing
         #expect(try FileSystem.read(path, maximumSize: size) == bytes)
     }
 
+    @Test("A copy has the same bytes and is its owner's alone; nothing is replaced, and a link is not followed")
+    func copy() throws {
+        let (path, target) = (directory.path("file"), directory.path("copy"))
+        let bytes = (0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        try FileSystem.replace(path, with: bytes, mode: 0o644)
+        try FileSystem.copy(path, to: target)
+        #expect(try FileSystem.read(target, maximumSize: bytes.count) == bytes)
+        #expect(try FileSystem.attributes(of: target).mode == 0o600)
+        #expect(throws: FileSystemError(operation: "open", path: target, errno: EEXIST)) {
+            try FileSystem.copy(path, to: target)
+        }
+        #expect(symlink("file", directory.path("link")) == 0)
+        #expect(throws: FileSystemError(operation: "open", path: directory.path("link"), errno: ELOOP)) {
+            try FileSystem.copy(directory.path("link"), to: directory.path("other"))
+        }
+        #expect(throws: FileSystemError(operation: "copy", path: directory.root, errno: EINVAL)) {
+            try FileSystem.copy(directory.root, to: directory.path("other"))
+        }
+        #expect(!FileSystem.exists(directory.path("other")))
+    }
+
+    @Test("A file gets a second name, which is no other file's")
+    func linkNew() throws {
+        try FileSystem.replace(directory.path("file"), with: [1], mode: 0o640)
+        try FileSystem.linkNew(directory.path("file"), at: directory.path("second"))
+        try FileSystem.replace(directory.path("file"), with: [2], mode: 0o640)
+        #expect(try FileSystem.read(directory.path("second"), maximumSize: 1) == [1])
+        #expect(throws: FileSystemError(operation: "create", path: directory.path("second"), errno: EEXIST)) {
+            try FileSystem.linkNew(directory.path("file"), at: directory.path("second"))
+        }
+    }
+
+    @Test("A directory is removed with everything in it, and what its links lead to stays")
+    func removeTree() throws {
+        let tree = directory.path("tree")
+        try FileSystem.createDirectory("\(tree)/inner/innermost", mode: 0o700)
+        try FileSystem.createDirectory(directory.path("kept"), mode: 0o700)
+        for path in ["\(tree)/one", "\(tree)/inner/two", directory.path("kept/file")] {
+            try FileSystem.create(path, mode: 0o600)
+        }
+        #expect(symlink("../../kept", "\(tree)/inner/link") == 0)
+        #expect(throws: FileSystemError.self) { try FileSystem.removeTree("\(tree)/inner/link") }
+        try FileSystem.removeTree(tree)
+        #expect(!FileSystem.exists(tree) && FileSystem.exists(directory.path("kept/file")))
+    }
+
     @Test("A file is replaced as a whole: a reader that has the old one open keeps it, and nothing is left beside it")
     func replaceIsAtomic() throws {
         let path = directory.path("file")
