@@ -38,6 +38,20 @@ import Testing
         #expect(store.record(for: registration.slot)?.app == app)
     }
 
+    @Test("The tokens of an app whose own file was lost expire too")
+    func bindWithoutFile() throws {
+        let former = try token(store())
+        for folder in ["apps", "copies/apps"] {
+            for name in try FileSystem.entries(of: directory.path + "/" + folder) {
+                try FileSystem.remove("\(directory.path)/\(folder)/\(name)")
+            }
+        }
+        let store = try store()
+        #expect(store.record(for: former)?.state == .registered)
+        try store.bind(to: nil, at: 7)
+        #expect(store.record(for: former)?.state == .expired(at: 7))
+    }
+
     @Test("Device, revision and slots survive a restart, and every change raises the revision")
     func persistence() throws {
         let store = try store()

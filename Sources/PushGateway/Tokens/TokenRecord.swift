@@ -66,6 +66,15 @@ nonisolated extension [TokenHash: TokenRecord] {
         }
     }
 
+    /// With the registered ones among these expired.
+    func expiring(at time: Int64, _ isMeant: (TokenHash) -> Bool) -> Self {
+        var changed = self
+        for (hash, record) in self where record.state == .registered && isMeant(hash) {
+            changed[hash] = record.with(.expired(at: time))
+        }
+        return changed
+    }
+
     /// Without the oldest unregistered and expired ones beyond ``TokenStore/maximumUnregistered``.
     var withoutTheOldest: Self {
         var gone = compactMap { hash, record in record.endedAt.map { (hash: hash, time: $0) } }

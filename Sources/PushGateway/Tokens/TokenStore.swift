@@ -111,7 +111,9 @@ package final class TokenStore {
                 throw error
             }
         }
-        try write(records)
+        // Those of an app whose file was lost too.
+        let current = Set(apps.values.flatMap { $0.tokens.values.map { TokenHash($0) } })
+        try write(records.expiring(at: time) { !current.contains($0) }.withoutTheOldest)
     }
 
     /// Makes the gateway get the registrations again.
