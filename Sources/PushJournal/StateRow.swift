@@ -52,6 +52,15 @@ nonisolated enum StatePath {
         path.hasPrefix("call/") ? Int64(path.dropFirst("call/".count)) : nil
     }
 
+    /// The path with the app as it is called now: `app/ID/...`.
+    static func renamed(_ path: String, _ apps: [AppID: AppID]) -> String {
+        let parts = path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "app", let new = AppID(String(parts[1])).flatMap({ apps[$0] }) else {
+            return path
+        }
+        return "app/\(new.rawValue)/\(parts[2])"
+    }
+
     /// Whether a row may have this path.
     static func isUsable(_ path: String) -> Bool {
         !path.isEmpty && path.utf8.count <= maximumBytes && !path.hasPrefix(aside)

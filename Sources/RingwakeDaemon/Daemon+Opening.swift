@@ -1,6 +1,7 @@
 internal import DaemonConfiguration
 internal import FileSystem
 internal import Glibc
+internal import Logging
 internal import PushJournal
 internal import RingwakeCore
 internal import RunLoop
@@ -63,6 +64,19 @@ extension Daemon {
             }
             // Blocking is fine: the loop isn't running yet.
             usleep(lockPause)
+        }
+    }
+
+    /// Puts a restore in place that waits for it. One whose records can't be added is given up, and the daemon runs as before.
+    static func finishRestore(_ configuration: Configuration, _ logger: Logger) throws(RingwakeError) {
+        let staged = StagedRestore(directory: configuration.stateDirectory)
+        do throws(RingwakeError) {
+            let done = try staged.finish(limits: configuration.journal) { () throws(RingwakeError) in try clocks() }
+            guard let done else { return }
+            logger.notice("a backup was restored", metadata: ["former-state": "\(done.aside ?? "kept")"])
+        } catch {
+            guard error.code == .invalidRequest || error.code == .limitReached else { throw error }
+            logger.error("a backup was not restored", metadata: ["why": "\(error.message)"])
         }
     }
 

@@ -69,6 +69,8 @@ final class Daemon {
     let service: ServiceReporter
     let judge: ClockJudge
     private var isStopping = false
+    /// Whether the daemon starts again when it has stopped.
+    private(set) var restarts = false
 
     /// Opens the store, the control socket and the ports. After that the daemon can accept pushes.
     ///
@@ -94,6 +96,7 @@ final class Daemon {
         }
         try Daemon.makeDirectories(configuration)
         lock = try Daemon.lock(configuration.stateDirectory)
+        try Daemon.finishRestore(configuration, logger)
         tokens = try TokenStore(directory: configuration.stateDirectory)
         identity = try IdentityService(directory: configuration.stateDirectory, tokens: tokens, logger: logger)
         do throws(RunLoopError) {
@@ -316,12 +319,19 @@ final class Daemon {
         }
     }
 
+    /// Stops, and starts again: for a restore, which the start puts in place.
+    func restart() {
+        restarts = true
+        stop("restart")
+    }
+
     /// Stops accepting pushes, answers the open requests, and ends the loop. A second signal ends it at once.
     private func stop(_ signal: String) {
         guard !isStopping else { return runLoop.stop() }
         isStopping = true
         logger.notice("ringwaked is stopping", metadata: ["signal": "\(signal)"])
-        service.stopping()
+        // systemd would wait for the end of the process.
+        if !restarts { service.stopping() }
         calls.requests.endStreams()
         queries.finish()
         audio.clients.finish()

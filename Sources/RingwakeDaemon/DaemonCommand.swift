@@ -22,7 +22,7 @@ struct DaemonCommand: Equatable {
     var user: String?
     /// Only look at the store, or migrate it.
     var store: StoreTask?
-    /// With ``store``: another file than the store of the state directory.
+    /// With ``store``: another store, or another state directory.
     var storeFile: String?
     /// Stop when standard input ends.
     var stopsWithInput = false
@@ -43,8 +43,9 @@ struct DaemonCommand: Equatable {
           --as USER        with --check-config, for root: check as this user
           --store TASK     work on the store while no daemon runs, and print JSON lines: status, plan (what a
                            migration does), migrate, export (records on standard output), import (records from
-                           standard input); 'ringwake store' and 'ringwake backup' do it for people
-          --file FILE      with --store export: a copy of a store, also while a daemon runs
+                           standard input), copy, restore; 'ringwake store' and 'ringwake backup' do it for people
+          --file FILE      with --store export: a copy of a store, also while a daemon runs; with --store restore: the
+                   state directory
           --stop-at-eof    stop when standard input ends, so that it never outlives its parent
           --version        show the version
           --help           show this
@@ -101,8 +102,8 @@ struct DaemonCommand: Equatable {
         guard command.store == nil || !command.isCheck else {
             return .wrongUsage("--store and --check-config do not go together")
         }
-        guard command.storeFile == nil || command.store == .export else {
-            return .wrongUsage("--file goes with --store export")
+        guard command.storeFile == nil || command.store == .export || command.store == .restore else {
+            return .wrongUsage("--file goes with --store export and --store restore")
         }
         guard command.isCheck || command.user == nil else { return .wrongUsage("--as goes with --check-config") }
         return .run(command)
@@ -157,7 +158,7 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
     let file = absolute(command.configurationFile ?? defaults.configurationFile)
     if command.isCheck { return try check(command, file, defaults) }
     if let task = command.store {
-        return try StoreWork(file: file, defaults: defaults, copy: command.storeFile).run(task)
+        return try StoreWork(task, file: file, defaults: defaults, other: command.storeFile).run()
     }
     let configuration = try Configuration.load(file: file, defaults: defaults)
     let log = StandardErrorLog(level: configuration.logLevel, environment: processEnvironment())
@@ -166,6 +167,7 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
         facilities: FacilityMessage.probe(), logger: Logger(label: "ringwaked") { _ in log })
     if command.stopsWithInput { try daemon.stopAtEndOfInput() }
     daemon.run()
+    if daemon.restarts { throw Restart.run(passed: daemon.passed) }
 }
 
 /// Opens /dev/null for missing standard streams. Otherwise a socket or file of the daemon would become descriptor 0, 1

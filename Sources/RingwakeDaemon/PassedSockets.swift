@@ -14,6 +14,9 @@ struct PassedSockets {
     /// Provider ports that a device doesn't accept from. systemd keeps them open.
     let unused: [StatusMessage.UnusedPort]
 
+    /// Whether systemd has opened none.
+    var isEmpty: Bool { control == nil && providers.isEmpty && unused.isEmpty }
+
     private static let controlName = "control"
 
     /// - Throws: `badConfiguration` if a name has no meaning here, or the socket is of the wrong kind.

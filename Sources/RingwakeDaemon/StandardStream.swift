@@ -1,15 +1,31 @@
 internal import Glibc
+internal import PushJournal
 internal import RingwakeCore
 
 /// Standard output and standard error, for programs that print and end. A message that can't be printed is passed over
 /// (`try?`): there is nowhere to report it.
 struct StandardStream {
+    /// Bytes of one write of records.
+    private static let pieceBytes = 256 << 10
+
     static let output = StandardStream(descriptor: STDOUT_FILENO)
     static let error = StandardStream(descriptor: STDERR_FILENO)
 
-    private let descriptor: Int32
+    let descriptor: Int32
 
     func write(_ text: String) throws(RingwakeError) { try write(Array(text.utf8)) }
+
+    /// Writes all records.
+    func write(_ export: consuming PortableExport) throws(RingwakeError) {
+        var piece: [UInt8] = []
+        while let line = try export.next() {
+            piece += line
+            guard piece.count >= Self.pieceBytes else { continue }
+            try write(piece)
+            piece = []
+        }
+        try write(piece)
+    }
 
     func write(_ bytes: [UInt8]) throws(RingwakeError) {
         var rest = bytes[...]

@@ -21,26 +21,28 @@ enum StoreTask: String, CaseIterable {
     case export
     /// Reads records and adds them.
     case `import`
+    /// Puts a backup in place of the state, as ``RestoreOrder`` says.
+    case restore
 }
 
 /// Does a ``StoreTask`` as the owner of the state directory: what root makes there, the daemon could not open.
 struct StoreWork {
-    /// Bytes of one write of an export.
-    private static let pieceBytes = 256 << 10
-
+    private let task: StoreTask
     private let directory: String
     private let limits: JournalLimits
     private let copy: String?
 
     /// - Parameters:
+    ///   - task: what is to be done.
     ///   - file: the configuration.
-    ///   - copy: a copy of the store to export; nil: the store.
+    ///   - other: for an export a copy of the store, for a restore the state directory; nil: those of the configuration.
     /// - Throws: `notFound` if there is no state directory, `badConfiguration`.
-    init(file: String, defaults: StandardPaths, copy: String?) throws(RingwakeError) {
+    init(_ task: StoreTask, file: String, defaults: StandardPaths, other: String?) throws(RingwakeError) {
+        self.task = task
         let configuration = try Configuration.load(file: file, defaults: defaults)
-        directory = configuration.stateDirectory
+        directory = (task == .restore ? other : nil) ?? configuration.stateDirectory
         limits = configuration.journal
-        self.copy = copy
+        copy = task == .export ? other : nil
         var status = stat()
         guard stat(directory, &status) == 0 else {
             throw RingwakeError(.notFound, "there is no state directory \(directory): the daemon has not run yet")
@@ -49,17 +51,25 @@ struct StoreWork {
     }
 
     /// - Throws: `inUse` if a daemon runs, `notFound` without a store.
-    func run(_ task: StoreTask) throws(RingwakeError) {
-        if task == .export, let copy { return try print(try PortableExport(copy: copy, header: Self.header)) }
+    func run() throws(RingwakeError) {
+        if task == .export, let copy {
+            return try StandardStream.output.write(try PortableExport(copy: copy, header: Self.header))
+        }
+        if task == .restore { return try RestoreWork(directory: directory, limits: limits).run() }
         let lock = try Daemon.lock(directory)
         defer { withExtendedLifetime(lock) {} }
+        // An interrupted one.
+        _ = try StagedRestore(directory: directory).finish(limits: limits) { () throws(RingwakeError) in
+            try Daemon.clocks()
+        }
         switch task {
         case .status: emit(StoreLine(store: StoreMessage(try store().report())))
         case .plan: emit(StoreLine(store: StoreMessage(try store().plan())))
         case .migrate: try migrate()
         case .copy: try makeCopy()
-        case .export: try print(try store().export(header: Self.header))
+        case .export: try StandardStream.output.write(try store().export(header: Self.header))
         case .import: try add()
+        case .restore: break
         }
     }
 
@@ -97,25 +107,14 @@ struct StoreWork {
         while Glibc.read(STDIN_FILENO, &buffer, buffer.count) > 0 {}
     }
 
-    private static func header(_ header: inout JSONWriter) {
+    static func header(_ header: inout JSONWriter) {
         header.add("program", "ringwake \(ProductVersion.current)")
         header.add("created_ms", unixMilliseconds())
         header.add("host", hostName() ?? "localhost")
     }
 
-    private func print(_ export: consuming PortableExport) throws(RingwakeError) {
-        var piece: [UInt8] = []
-        while let line = try export.next() {
-            piece += line
-            guard piece.count >= Self.pieceBytes else { continue }
-            try StandardStream.output.write(piece)
-            piece = []
-        }
-        try StandardStream.output.write(piece)
-    }
-
     private func add() throws(RingwakeError) {
-        var input = LineInput(maximumBytes: PortableImport.maximumLineBytes)
+        var input = LineInput(descriptor: STDIN_FILENO, maximumBytes: PortableImport.maximumLineBytes)
         let outcome = try PortableImport.run(
             inDirectory: directory, limits: limits, clocks: try Daemon.clocks()
         ) { () throws(RingwakeError) in try input.next() }
@@ -125,39 +124,6 @@ struct StoreWork {
     private func emit(_ line: some Encodable) {
         // A reader that has left needs no line; what was begun is finished.
         try? StandardStream.output.write(controlLine(line))
-    }
-}
-
-/// Reads the lines of standard input.
-private struct LineInput {
-    private var lines: LineSplitter<RingwakeError>
-    private var buffer = [UInt8](repeating: 0, count: 256 << 10)
-    private var isAtEnd = false
-
-    init(maximumBytes: Int) {
-        lines = LineSplitter(
-            maximumBytes: maximumBytes,
-            tooLong: RingwakeError(
-                .invalidRequest, "a line has more than \(maximumBytes) bytes: this is no export; nothing was imported.")
-        )
-    }
-
-    /// The next line; nil at the end.
-    mutating func next() throws(RingwakeError) -> [UInt8]? {
-        while true {
-            if let line = try lines.next() { return line }
-            guard !isAtEnd else { return nil }
-            let count = Glibc.read(STDIN_FILENO, &buffer, buffer.count)
-            if count > 0 {
-                lines.consume(buffer[..<count])
-            } else if count == 0 {
-                isAtEnd = true
-                // A last line without its end is one all the same.
-                if lines.hasRest { lines.consume([UInt8(ascii: "\n")]) }
-            } else if errno != EINTR {
-                throw RingwakeError(.system, "the export can't be read: \(String(cString: strerror(errno)))")
-            }
-        }
     }
 }
 

@@ -24,8 +24,8 @@ enum Router {
             // Whoever sees the counters rise sees when calls come: the same people as for the whole status.
             try request.caller.requirePerson()
             turn.add(.forward(request))
-        case ("reload", 1), ("clock", 2), ("store", 1), ("store", 2), ("refusals", 1), ("apps", 1), ("apps", 2),
-            ("gateway", _), ("link", _), ("identity", _):
+        case ("reload", 1), ("restart", 1), ("clock", 2), ("store", 1), ("store", 2), ("refusals", 1), ("apps", 1),
+            ("apps", 2), ("gateway", _), ("link", _), ("identity", _):
             try request.caller.requireOwner()
             turn.add(.forward(request))
         case ("apps", 3): try AppRoutes.answer(request, &service, &turn)

@@ -21,6 +21,8 @@ package nonisolated struct PortableImport {
     private let store: Store
     private let path: String
     private let boot: Int64
+    /// New identifiers of apps by their former ones.
+    private let apps: [AppID: AppID]
     /// Added to the numbers of calls: the store may have calls with these numbers.
     private let offset: Int64
     private var generations: [String: Int64] = [:]
@@ -33,10 +35,12 @@ package nonisolated struct PortableImport {
     /// Runs an import.
     /// - Parameters:
     ///   - directory: the state directory, whose lock the caller holds.
+    ///   - apps: new identifiers of apps by their former ones.
     ///   - next: the next line, without its end; nil after the last one.
     /// - Throws: `invalidRequest` with the line's number if it is no export; the store is unchanged then.
     package static func run(
         inDirectory directory: String, limits: JournalLimits, clocks: JournalClocks,
+        renaming apps: [AppID: AppID] = [:],
         next: () throws(RingwakeError) -> [UInt8]?
     ) throws(RingwakeError) -> Outcome {
         let order = StoreOpening.Order(
@@ -51,7 +55,7 @@ package nonisolated struct PortableImport {
         do throws(SQLiteFailure) {
             var result = Outcome()
             try store.transaction { () throws(SQLiteFailure) in
-                var portable = try PortableImport(store)
+                var portable = try PortableImport(store, apps)
                 do throws(RingwakeError) {
                     while let bytes = try next() { try portable.take(bytes) }
                     try portable.finish()
@@ -69,8 +73,9 @@ package nonisolated struct PortableImport {
         }
     }
 
-    private init(_ store: Store) throws(SQLiteFailure) {
+    private init(_ store: Store, _ apps: [AppID: AppID]) throws(SQLiteFailure) {
         self.store = store
+        self.apps = apps
         path = store.path
         offset = try store.connection.number("SELECT max(number) FROM call")
         boot = try store.connection.successor("SELECT max(id) FROM boot")
@@ -150,11 +155,18 @@ package nonisolated struct PortableImport {
         return sum
     }
 
+    /// The app as it is called here; nil if it is none.
+    private func app(_ text: String) -> AppID? { AppID(text).map { apps[$0] ?? $0 } }
+
+    private func topic(_ topic: String, of former: AppID, as app: AppID) -> String {
+        topic == Topic.voip(of: former).rawValue ? Topic.voip(of: app).rawValue : topic
+    }
+
     private mutating func add(_ call: PortableRecord.Call) throws(SQLiteFailure) {
         guard let facts = call.facts else { return count("call", wasAdded: false) }
         let number = try number(call.number)
         let state = CallStateMachine.State.Name(rawValue: call.state)
-        let record = AppID(call.app).flatMap { app in
+        let record = app(call.app).flatMap { app in
             state.flatMap { state in
                 facts.record(
                     number: number, key: CallKey(app: app, id: CallID(call.id)), sender: call.sender, state: state,
@@ -183,13 +195,14 @@ package nonisolated struct PortableImport {
     }
 
     private mutating func add(_ push: PortableRecord.Push) throws(SQLiteFailure) {
-        guard AppID(push.app) != nil, PushEnvironment(rawValue: push.environment) != nil,
+        guard let former = AppID(push.app), let app = app(push.app), PushEnvironment(rawValue: push.environment) != nil,
             PushOutcome(rawValue: push.outcome) != nil, PushPriority(rawValue: Int(clamping: push.priority)) != nil
         else { throw unfit("the push '\(push.id)' is none that this program knows") }
         let insert = store.statements.insertPush
         insert.bind(try connection.successor("SELECT max(sequence) FROM push"))
         try run(
-            insert, "push", .text(push.id), .text(push.app), .text(push.topic), .text(push.environment),
+            insert, "push", .text(push.id), .text(app.rawValue), .text(topic(push.topic, of: former, as: app)),
+            .text(push.environment),
             .text(push.sender), .integer(push.priority), push.collapse_id.map(StoreValue.text) ?? .null,
             .text(push.call), .text(push.outcome), .integer(boot), .integer(0), .integer(push.received_ms),
             push.journaled_ns.map(StoreValue.integer) ?? .null)
@@ -204,7 +217,8 @@ package nonisolated struct PortableImport {
             "INSERT OR IGNORE INTO state (path, version, boot, written_boot, written_wall, data) "
                 + "VALUES (?1, ?2, ?3, 0, ?4, ?5)")
         try run(
-            insert, "state", .text(state.path), .integer(state.version), .integer(boot), .integer(state.written_ms),
+            insert, "state", .text(StatePath.renamed(state.path, apps)), .integer(state.version), .integer(boot),
+            .integer(state.written_ms),
             .blob(bytes))
     }
 

@@ -18,7 +18,10 @@ package nonisolated struct IdleStore {
     private let limits: JournalLimits
     private let clocks: JournalClocks
     private let versions: StoreVersions
-    package var path: String { StoreFile.path(inDirectory: directory) }
+    package var path: String { Self.path(inDirectory: directory) }
+
+    /// Where the store of a state directory is.
+    package static func path(inDirectory directory: String) -> String { StoreFile.path(inDirectory: directory) }
 
     /// - Parameter versions: nil for this program's. For tests.
     /// - Throws: `notFound` if there is none.
@@ -94,6 +97,16 @@ package nonisolated struct IdleStore {
                     if percent != reported { report(percent) }
                     reported = percent
                 }
+            }
+        }
+    }
+
+    /// Makes everything that has not ended part of a former boot, as a restart of the machine would: the store of a backup
+    /// may be of this boot, and its calls must not go on.
+    package func endBoots() throws(RingwakeError) {
+        try looking { (connection, _) throws(StoreOpeningFailure) in
+            try withStore(path) { () throws(SQLiteFailure) in
+                try connection.run("UPDATE boot SET name = 'restored-' || id || '-' || name")
             }
         }
     }

@@ -9,15 +9,15 @@ import RingwakeCore
 /// `ringwake backup`
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "backup", "Back up what the daemon keeps, and look at backups.",
+        "backup", "Back up what the daemon keeps, and restore it.",
         examples: """
-            ringwake backup create --to /mnt/usb --passphrase-file /root/backup-passphrase
-            ringwake backup list
+            ringwake backup create --to /mnt/usb --passphrase-file /srv/passphrase
+            ringwake backup restore --dry-run /mnt/usb/ringwake-2026-11-27T180000Z.tar.zst
             ringwake backup export --to calls.jsonl
             """,
         subcommands: [
             BackupCreateCommand.self, BackupListCommand.self, BackupShowCommand.self, BackupVerifyCommand.self,
-            BackupExportCommand.self, BackupImportCommand.self,
+            BackupRestoreCommand.self, BackupExportCommand.self, BackupImportCommand.self,
         ])
 }
 
@@ -93,13 +93,9 @@ final class StoreCopy {
 struct StoreForBackup {
     let source: StoreSource
     let isPortable: Bool
+    /// Where the records are written first.
+    let scratch: String
     let progress: WorkProgress
-
-    init(_ source: StoreSource, isPortable: Bool, _ progress: WorkProgress) {
-        self.source = source
-        self.isPortable = isPortable
-        self.progress = progress
-    }
 
     /// Calls `body` with it. The copy is gone afterwards.
     func use<Value>(
@@ -108,7 +104,7 @@ struct StoreForBackup {
         let copy = try StoreCopy(source, progress: progress)
         defer { withExtendedLifetime(copy) {} }
         guard isPortable else { return try body(try member("store/store.db", copy.file)) }
-        let records = try TemporaryFile()
+        let records = try TemporaryFile(in: scratch)
         let input = try Pipe()
         input.closeWriting()
         progress.begin("writing the records", of: nil, unit: .rows)
@@ -131,11 +127,11 @@ private final class TemporaryFile {
     let descriptor: Int32
     var path: String { "/proc/self/fd/\(descriptor)" }
 
-    init() throws(RingwakeError) {
-        var name = Array("/var/tmp/ringwake-XXXXXX".utf8CString)
+    init(in folder: String) throws(RingwakeError) {
+        var name = Array("\(folder)/ringwake-XXXXXX".utf8CString)
         descriptor = mkstemp(&name)
         guard descriptor >= 0 else {
-            throw RingwakeError(FileSystemError(operation: "write in", path: "/var/tmp", errno: errno))
+            throw RingwakeError(FileSystemError(operation: "write in", path: folder, errno: errno))
         }
         unlink(name)
     }

@@ -11,7 +11,7 @@ struct BackupCreateCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         "create", "Back up everything that the daemon keeps into one file.",
         examples: """
-            ringwake backup create --to /mnt/usb --passphrase-file /root/backup-passphrase
+            ringwake backup create --to /mnt/usb --passphrase-file /srv/passphrase
             ringwake backup create --no-keys --keep 7
             """,
         details: """
@@ -131,7 +131,9 @@ struct BackupCreateCommand: DaemonCommand {
                 return true
             }
         }
-        return try StoreForBackup(source, isPortable: portable, progress).use(write)
+        return try StoreForBackup(
+            source: source, isPortable: portable, scratch: ScratchFolder.parent(in: context), progress: progress
+        ).use(write)
     }
 
     private func removeOld(in folder: String, new: BackupName) throws(RingwakeError) -> [String] {

@@ -7,10 +7,10 @@ import RingwakeCore
 /// What a backup has beside the store: the other files of the state directory, the configuration, and the files that it
 /// names.
 struct BackupSources {
-    /// Files that are made again, or belong to a running daemon, by the beginning of their names.
-    private static let leftOut = ["store.", "lock", "callers.index", "damaged", "copies"]
     /// Keys of a device and of its link.
     private static let keySuffix = ".pem"
+
+    private typealias NamedFile = ConfigurationMessage.NamedFile
 
     private(set) var files: [ArchiveWriter.Source] = []
     private(set) var keys: [ArchiveWriter.Source] = []
@@ -25,8 +25,11 @@ struct BackupSources {
         for folder in [configuration.file + ".d", configuration.appsDirectory, configuration.teamsDirectory] {
             named += try BackupSources.names(in: folder).filter { $0.hasSuffix(".toml") }.map { "\(folder)/\($0)" }
         }
-        for path in named { add(path, "configuration/" + path.dropFirst(directory.utf8.count + 1)) }
-        for (number, file) in configuration.namedFiles.enumerated() {
+        for path in named where path.hasPrefix(directory + "/") {
+            add(path, "configuration/" + path.dropFirst(directory.utf8.count + 1))
+        }
+        let elsewhere = named.filter { !$0.hasPrefix(directory + "/") }.map { NamedFile(path: $0, isSecret: false) }
+        for (number, file) in (elsewhere + configuration.namedFiles).enumerated() {
             guard FileSystem.exists(file.path) else {
                 missing.append(file.path)
                 continue
@@ -41,7 +44,7 @@ struct BackupSources {
             throw RingwakeError(.notFound, "there is no state directory \(directory): there is nothing to back up")
         }
         for name in try BackupSources.names(in: directory) {
-            guard !BackupSources.leftOut.contains(where: name.hasPrefix) else { continue }
+            guard StateDirectory.isBackedUp(name) else { continue }
             let path = "\(directory)/\(name)"
             var status = stat()
             guard lstat(path, &status) == 0 else { continue }

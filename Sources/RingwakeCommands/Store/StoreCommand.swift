@@ -130,7 +130,7 @@ struct StoreSource {
 /// The text of the commands.
 enum StoreText {
     /// Tables that tell a person nothing.
-    private static let bookkeeping = ["boot", "epoch", "list_remains", "list_stamp"]
+    static let bookkeeping = ["boot", "epoch", "list_remains", "list_stamp"]
 
     static func status(_ store: StoreMessage) -> String {
         let versions =

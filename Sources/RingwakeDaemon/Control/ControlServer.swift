@@ -79,6 +79,10 @@ final class ControlServer {
             JournalReader(journal: daemon.journal, runLoop: daemon.runLoop).report { result in
                 exchange.respond(result.map { StoreMessage($0) })
             }
+        case ("restart", _):
+            try request.require("POST")
+            exchange.respond(status: 200, json: statusOfThisTurn())
+            daemon.restart()
         case ("reload", _):
             try request.require("POST")
             exchange.respond(.success(try daemon.reload()))

@@ -91,6 +91,21 @@ chmod 640 /etc/ringwake/certs/server.key
 # The doctor's connections may still start it, now that it can.
 systemctl stop ringwaked.socket ringwaked
 systemctl reset-failed ringwaked ringwaked.socket
+step "a backup is restored while the daemon runs, and systemd starts it again"
+systemctl start ringwaked
+ringwake backup create --to /run/kept.tar.zst --no-keys
+connect later
+hang_up later
+before=$(main_pid)
+ringwake backup restore --yes /run/kept.tar.zst
+[ "$(main_pid)" != "$before" ]
+systemctl is-active ringwaked
+ringwake call show first
+! ringwake call show later || fail "the call that the backup has not is still there"
+[ "$(stat --format=%U:%a /var/lib/ringwake/store.db)" = ringwake:600 ]
+connect after
+hang_up after
+systemctl stop ringwaked.socket ringwaked
 step "clean: state goes, configuration stays"
 systemctl clean --what=state ringwaked
 [ ! -e /var/lib/ringwake ]

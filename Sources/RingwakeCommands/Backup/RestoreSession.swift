@@ -1,0 +1,81 @@
+import ControlProtocol
+import FoundationEssentials
+import Glibc
+import RingwakeCore
+
+/// A `ringwaked --store restore` that runs: it prepares everything, and waits for the word to put it in place. If this ends
+/// without that, it removes what it has prepared.
+final class RestoreSession {
+    private let process: pid_t
+    private let input: Pipe
+    private let output: Pipe
+    private let errors: Pipe
+    private var isReaped = false
+    /// After ``commit()``: whether all is in place. If not, the running daemon does it at its next start.
+    private(set) var isComplete = false
+
+    init(configuration: String, stateDirectory: String, _ order: RestoreOrder) throws(RingwakeError) {
+        (input, output, errors) = (try Pipe(), try Pipe(), try Pipe())
+        process = try DaemonProgram().start(
+            ["--store", "restore", "--file", stateDirectory, "--config", configuration], input: input.reading,
+            output: output.writing, error: errors.writing)
+        for pipe in [output, errors] { pipe.closeWriting() }
+        try write(controlLine(order))
+    }
+
+    deinit {
+        input.closeWriting()
+        if !isReaped { _ = DaemonProgram.reap(process) }
+    }
+
+    /// Waits until everything is ready.
+    func prepared(_ progress: WorkProgress) throws(RingwakeError) -> RestoreLine.Prepared {
+        progress.begin("preparing", of: nil, unit: .rows)
+        var prepared: RestoreLine.Prepared?
+        var version: Int64?
+        try output.untilLine { line throws(RingwakeError) in
+            guard let line = try? JSONDecoder().decode(RestoreLine.self, from: Data(line)) else { return false }
+            if let report = line.progress {
+                if version != report.version {
+                    version = report.version
+                    progress.begin("migrating to version \(report.version)", of: report.allRows, unit: .rows)
+                }
+                progress.advance(to: report.rows)
+            }
+            prepared = line.prepared
+            return prepared != nil
+        }
+        guard let prepared else { throw ending() }
+        return prepared
+    }
+
+    /// Puts it in place, or leaves that to the running daemon.
+    func commit() throws(RingwakeError) {
+        try write(Array("\(RestoreOrder.commit)\n".utf8))
+        var isComplete: Bool?
+        try output.untilLine { line throws(RingwakeError) in
+            isComplete = (try? JSONDecoder().decode(RestoreLine.self, from: Data(line)))?.isComplete
+            return isComplete != nil
+        }
+        guard let isComplete else { throw ending() }
+        self.isComplete = isComplete
+    }
+
+    /// The error that it has ended with.
+    private func ending() -> RingwakeError {
+        input.closeWriting()
+        let complaint = errors.readAll()
+        isReaped = true
+        return DaemonProgram.refusal(DaemonProgram.reap(process), complaint)
+            ?? RingwakeError(.failed, "ringwaked did not restore; install the same version of both")
+    }
+
+    private func write(_ bytes: [UInt8]) throws(RingwakeError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(input.writing, $0.baseAddress, $0.count) }
+            guard count > 0 || errno == EINTR else { throw ending() }
+            rest = rest.dropFirst(max(0, count))
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import BackupArchive
+import ControlProtocol
+import FileSystem
+import Glibc
+import RingwakeCore
+import RunLoop
+
+/// The daemon that a backup is restored to, as it is before.
+struct RestoreTarget {
+    /// How long a daemon may take until it answers again: it may have to migrate nothing, and to load a million calls.
+    private static let restartTimeout = Duration.seconds(120)
+    private static let pollMilliseconds: Int32 = 50
+
+    /// The path of its configuration, which need not exist.
+    let file: String
+    /// The folder of its configuration.
+    var home: String { FileSystem.split(file).directory }
+    /// The configuration; nil if there is none, or a wrong one.
+    let configuration: ConfigurationMessage?
+    private let source: StoreSource?
+
+    init(
+        _ control: ControlOptions, _ idle: IdleDaemonOptions, in context: CommandContext
+    ) throws(RingwakeError) {
+        let standard = idle.config ?? StandardDirectory.configuration(in: context) + "/ringwaked.toml"
+        do throws(RingwakeError) {
+            let source = try StoreSource(control, idle, in: context)
+            self.source = source
+            file = InputFile.absolute(source.file)
+        } catch {
+            // A restore is what helps then.
+            guard error.code == .badConfiguration || error.code == .notFound else { throw error }
+            source = nil
+            file = InputFile.absolute(standard)
+        }
+        configuration = FileSystem.exists(file) ? try DaemonProgram().inspect(file).0 : nil
+    }
+
+    /// - Throws: `conflict` while there are calls: a restore would end them.
+    func requireNoCalls() throws(RingwakeError) {
+        guard let source, source.isRunning else { return }
+        let status: StatusMessage = try source.client.get(RequestTarget("status"))
+        guard status.activeCalls == 0 else {
+            throw RingwakeError(
+                .conflict, "there are \(status.activeCalls) calls now, which a restore would end; try again after them")
+        }
+    }
+
+    /// Has a running daemon start again, and waits until it answers.
+    ///
+    /// - Returns: false if there is none that could be asked.
+    func restart() throws(RingwakeError) -> Bool {
+        guard let source, source.isRunning else { return false }
+        let asked = BootClock.now()
+        let _: StatusMessage = try source.client.post(RequestTarget("restart"))
+        let deadline = Deadline(after: Self.restartTimeout)
+        while !deadline.hasPassed {
+            poll(nil, 0, Self.pollMilliseconds)
+            guard let now: StatusMessage = try? source.client.get(RequestTarget("status")) else { continue }
+            // Not the one that was asked, which runs for longer.
+            if .milliseconds(now.uptimeMs) < asked.duration(to: BootClock.now()) { return true }
+        }
+        throw RingwakeError(
+            .timedOut, "everything is restored, but the daemon does not answer again; look into its log, and start it")
+    }
+}
+
+/// The state directory that a configuration names.
+struct RestoredState {
+    let directory: String
+    /// Who owns it.
+    let owner: FileAttributes
+
+    /// Creates it if it is missing.
+    ///
+    /// - Parameters:
+    ///   - configuration: a configuration, which may be in another place than the daemon will read it from.
+    ///   - home: the folder that the daemon will read it from: paths in it are relative to that.
+    init(_ configuration: String, readIn home: String) throws(RingwakeError) {
+        let (message, error) = try DaemonProgram().inspect(configuration)
+        guard let message else {
+            throw error ?? RingwakeError(.badConfiguration, "\(configuration) cannot be read")
+        }
+        let folder = FileSystem.split(configuration).directory + "/"
+        let directory =
+            message.stateDirectory.hasPrefix(folder)
+            ? "\(home)/\(message.stateDirectory.dropFirst(folder.utf8.count))" : message.stateDirectory
+        self.directory = directory
+        owner = try withFiles { () throws(FileSystemError) in
+            if !FileSystem.exists(directory) {
+                try FileSystem.createDirectory(directory, mode: 0o700)
+                if geteuid() == 0, let user = getpwnam("ringwake")?.pointee {
+                    try FileSystem.setAttributes(
+                        FileAttributes(owner: user.pw_uid, group: user.pw_gid, mode: 0o700), of: directory)
+                }
+            }
+            return try FileSystem.attributes(of: directory)
+        }
+    }
+}
+
+extension RestoredState {
+    /// A new name for what is moved aside.
+    func unusedAside(at seconds: Int64) -> String {
+        let name = StateDirectory.aside + BackupTime(secondsSince1970: seconds).description.filter { $0 != ":" }
+        var unused = name
+        var number = 1
+        while FileSystem.exists("\(directory)/\(unused)") {
+            number += 1
+            unused = "\(name)-\(number)"
+        }
+        return unused
+    }
+}
+
+/// A folder that nobody else can look into, and that is removed at the end.
+final class ScratchFolder {
+    private static let prefix = "ringwake-restore-"
+    private static let lockName = "in-use"
+
+    let path: String
+    private let lock: FileLock
+
+    /// Where it is made: `$TMPDIR`, else `/var/tmp`, which is on a disk.
+    static func parent(in context: CommandContext) -> String {
+        context.environment("TMPDIR").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/var/tmp"
+    }
+
+    init(in parent: String) throws(RingwakeError) {
+        Self.sweep(parent)
+        var template = Array("\(parent)/\(Self.prefix)XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw RingwakeError(.system, "no folder can be made in \(parent): \(String(cString: strerror(errno)))")
+        }
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        self.path = path
+        lock = try withFiles { () throws(FileSystemError) in try FileLock(path: "\(path)/\(Self.lockName)") }
+    }
+
+    /// Removes what killed restores of this user left: there may be keys in it. The lock of one that runs is held.
+    private static func sweep(_ parent: String) {
+        // What can't be removed is left for the next one.
+        for name in (try? FileSystem.entries(of: parent)) ?? [] where name.hasPrefix(prefix) {
+            let folder = "\(parent)/\(name)"
+            var status = stat()
+            // Others may make a link of such a name in a folder for everybody.
+            guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
+                FileSystem.exists("\(folder)/\(lockName)"), let lock = try? FileLock(path: "\(folder)/\(lockName)")
+            else { continue }
+            withExtendedLifetime(lock) { try? FileSystem.removeTree(folder) }
+        }
+    }
+
+    deinit {
+        // What can't be removed is in nobody's way.
+        try? FileSystem.removeTree(path)
+    }
+
+    /// Gives the state in a folder in it to the user who is to take it, and lets that user get there.
+    func give(_ name: String, to owner: FileAttributes) throws(RingwakeError) {
+        guard geteuid() == 0, owner.owner != 0 else { return }
+        try withFiles { () throws(FileSystemError) in
+            for folder in [path, "\(path)/\(name)"] {
+                try FileSystem.setAttributes(.init(owner: 0, group: 0, mode: 0o711), of: folder)
+            }
+            for part in ["state", "store", "portable"] where FileSystem.exists("\(path)/\(name)/\(part)") {
+                try giveTree("\(path)/\(name)/\(part)", owner)
+            }
+        }
+    }
+
+    private func giveTree(_ folder: String, _ owner: FileAttributes) throws(FileSystemError) {
+        // The files first: afterwards the folder is another user's.
+        for name in try FileSystem.entries(of: folder) {
+            let path = "\(folder)/\(name)"
+            if (try? FileSystem.entries(of: path)) != nil {
+                try giveTree(path, owner)
+            } else {
+                try FileSystem.setAttributes(.init(owner: owner.owner, group: owner.group, mode: 0o600), of: path)
+            }
+        }
+        try FileSystem.setAttributes(.init(owner: owner.owner, group: owner.group, mode: 0o700), of: folder)
+    }
+}

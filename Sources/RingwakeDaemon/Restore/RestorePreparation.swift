@@ -1,0 +1,214 @@
+internal import ControlProtocol
+internal import Cryptography
+internal import DaemonConfiguration
+internal import FileSystem
+internal import Glibc
+internal import PushGateway
+internal import PushJournal
+internal import RingwakeCore
+internal import StoreMigration
+
+/// Makes a state directory of what a backup has, beside the present one: migrated, and of this device.
+///
+/// The present state is not touched. What is taken is moved out of the folder that the backup was unpacked into, or copied
+/// if that is on another disk.
+struct RestorePreparation {
+    /// The keys of a link and of its pairing.
+    private static let link = ["device.pem", "sealing.pem", "gateway.json"]
+
+    private let staged: StagedRestore
+    private let order: RestoreOrder
+    private let limits: JournalLimits
+    private let clocks: JournalClocks
+    private let apps: [AppID: AppID]
+    private var target: String { staged.partial }
+    private var recordsFile: String { "\(target)/\(StagedRestore.records)" }
+
+    init(
+        _ staged: StagedRestore, _ order: RestoreOrder, limits: JournalLimits, clocks: JournalClocks
+    ) throws(RingwakeError) {
+        self.staged = staged
+        self.order = order
+        self.limits = limits
+        self.clocks = clocks
+        apps = try StagedRestore.apps(of: order)
+    }
+
+    /// Prepares everything.
+    ///
+    /// - Parameter report: called now and then while an older store is migrated.
+    /// - Throws: `conflict` for a store of a newer version, `invalidRequest` for records that are none, `system`.
+    func prepare(
+        report: @escaping (MigrationProgress) -> Void
+    ) throws(RingwakeError) -> RestoreLine.Prepared {
+        try staged.discard()
+        try withFiles { () throws(FileSystemError) in try FileSystem.createDirectory(target, mode: 0o700) }
+        var prepared = try takeStore(report)
+        guard !order.merges else { return prepared }
+        try takeState()
+        prepared.damage += try settleIdentity(&prepared.isNewDevice)
+        return prepared
+    }
+
+    // MARK: - The store
+
+    private func takeStore(
+        _ report: @escaping (MigrationProgress) -> Void
+    ) throws(RingwakeError) -> RestoreLine.Prepared {
+        let portable = "\(order.folder)/portable/records.jsonl"
+        if FileSystem.exists(portable) {
+            try take(portable, recordsFile)
+            // Also of a merge, which would otherwise find out in the start of the daemon that these are no records.
+            try importRecords()
+            let made = try store().report()
+            return try ending(
+                .init(fromVersion: made.version, version: made.version, rows: made.rows, isNewDevice: false, damage: [])
+            )
+        }
+        try take("\(order.folder)/store/store.db", IdleStore.path(inDirectory: target))
+        let found = try store().report()
+        let damage = try store().migrate(report: report)
+        let made = try store().report()
+        let prepared = RestoreLine.Prepared(
+            fromVersion: found.version, version: made.version, rows: made.rows, isNewDevice: false, damage: damage)
+        guard order.merges || !apps.isEmpty else {
+            try store().endBoots()
+            return prepared
+        }
+        try exportRecords()
+        if !order.merges {
+            try removeStore()
+            try importRecords()
+        }
+        return try ending(prepared)
+    }
+
+    /// Leaves the records for a merge, and the store for a replacement.
+    private func ending(_ prepared: RestoreLine.Prepared) throws(RingwakeError) -> RestoreLine.Prepared {
+        if order.merges {
+            try removeStore()
+        } else {
+            try withFiles { () throws(FileSystemError) in try FileSystem.remove(recordsFile) }
+        }
+        return prepared
+    }
+
+    private func store() throws(RingwakeError) -> IdleStore {
+        try IdleStore(inDirectory: target, limits: limits, clocks: clocks)
+    }
+
+    private func exportRecords() throws(RingwakeError) {
+        let file = open(recordsFile, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            throw StagedRestore.failure(FileSystemError(operation: "create", path: recordsFile, errno: errno))
+        }
+        defer { close(file) }
+        try StandardStream(descriptor: file).write(try store().export(header: StoreWork.header))
+        guard fsync(file) == 0 else {
+            throw StagedRestore.failure(FileSystemError(operation: "sync", path: recordsFile, errno: errno))
+        }
+    }
+
+    private func importRecords() throws(RingwakeError) {
+        var lines = try LineInput(file: recordsFile, maximumBytes: PortableImport.maximumLineBytes)
+        _ = try PortableImport.run(inDirectory: target, limits: limits, clocks: clocks, renaming: apps) {
+            () throws(RingwakeError) in try lines.next()
+        }
+    }
+
+    private func removeStore() throws(RingwakeError) {
+        try withFiles { () throws(FileSystemError) in
+            for name in try FileSystem.entries(of: target) where name != StagedRestore.records {
+                let path = "\(target)/\(name)"
+                var status = stat()
+                guard lstat(path, &status) == 0 else { continue }
+                if status.st_mode & S_IFMT == S_IFDIR {
+                    try FileSystem.removeTree(path)
+                } else {
+                    try FileSystem.remove(path)
+                }
+            }
+        }
+    }
+
+    // MARK: - The other files
+
+    private func takeState() throws(RingwakeError) {
+        let source = "\(order.folder)/state"
+        guard FileSystem.exists(source) else { return }
+        let names = try withFiles { () throws(FileSystemError) in try FileSystem.entries(of: source) }
+        for name in names where StateDirectory.isBackedUp(name) {
+            try takeTree("\(source)/\(name)", "\(target)/\(name)")
+        }
+        for name in Self.link where name.hasSuffix(".pem") && !FileSystem.exists("\(target)/\(name)") {
+            // A backup without keys, on the machine that has them.
+            let present = "\(staged.directory)/\(name)"
+            guard FileSystem.exists(present) else { continue }
+            try withFiles { () throws(FileSystemError) in try FileSystem.copy(present, to: "\(target)/\(name)") }
+        }
+    }
+
+    private func takeTree(_ source: String, _ destination: String) throws(RingwakeError) {
+        var status = stat()
+        guard lstat(source, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            return try take(source, destination)
+        }
+        let names = try withFiles { () throws(FileSystemError) in
+            try FileSystem.createDirectory(destination, mode: 0o700)
+            return try FileSystem.entries(of: source)
+        }
+        for name in names { try takeTree("\(source)/\(name)", "\(destination)/\(name)") }
+    }
+
+    private func take(_ source: String, _ destination: String) throws(RingwakeError) {
+        try withFiles { () throws(FileSystemError) in
+            do throws(FileSystemError) {
+                try FileSystem.move(source, to: destination)
+            } catch {
+                guard error.errno == EXDEV || error.isDenied else { throw error }
+                try FileSystem.copy(source, to: destination)
+            }
+        }
+    }
+
+    // MARK: - The device
+
+    /// Renews identity and tokens if this is another device, and ends the tokens of apps that have another name now.
+    ///
+    /// - Returns: what was damaged.
+    private func settleIdentity(_ isNewDevice: inout Bool) throws(RingwakeError) -> [String] {
+        let identity = try IdentityStore(directory: target, machine: MachineID.hash())
+        let tokens = try TokenStore(directory: target)
+        let now = unixMilliseconds()
+        isNewDevice = order.identity == .new || (order.identity == .automatic && identity.isCopied)
+        if isNewDevice {
+            try identity.reset()
+        } else if identity.isCopied {
+            try identity.accept()
+        }
+        let hasLink = !isNewDevice && FileSystem.exists("\(target)/device.pem")
+        if !hasLink {
+            try withFiles { () throws(FileSystemError) in
+                for path in Self.link.flatMap({ ["\(target)/\($0)", "\(target)/copies/\($0)"] })
+                where FileSystem.exists(path) { try FileSystem.remove(path) }
+            }
+        }
+        if isNewDevice || (!hasLink && tokens.device != nil) { try tokens.bind(to: nil, at: now) }
+        for former in apps.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            if identity.identity != nil { try identity.remove(former) }
+            do throws(RingwakeError) {
+                try tokens.unregister(app: former, at: now)
+            } catch {
+                // It had none.
+                guard error.code == .notFound else { throw error }
+            }
+        }
+        return identity.damage + tokens.damage
+    }
+
+    private func withFiles<Value>(
+        _ body: () throws(FileSystemError) -> Value
+    ) throws(RingwakeError) -> Value {
+        do throws(FileSystemError) { return try body() } catch { throw StagedRestore.failure(error) }
+    }
+}

@@ -1,0 +1,77 @@
+internal import ControlProtocol
+internal import DaemonConfiguration
+internal import FileSystem
+internal import FoundationEssentials
+internal import Glibc
+internal import PushJournal
+internal import RingwakeCore
+internal import StoreMigration
+
+/// `ringwaked --store restore`, for `ringwake backup restore`: see ``RestoreOrder``.
+struct RestoreWork {
+    private static let maximumOrderBytes = 1 << 20
+
+    private let staged: StagedRestore
+    private let limits: JournalLimits
+
+    /// - Parameter directory: the state directory, whose owner this process is.
+    init(directory: String, limits: JournalLimits) {
+        staged = StagedRestore(directory: directory)
+        self.limits = limits
+    }
+
+    func run() throws(RingwakeError) {
+        let lock = try staged.lock()
+        defer { withExtendedLifetime(lock) {} }
+        try finishFormer()
+        var input = LineInput(descriptor: STDIN_FILENO, maximumBytes: Self.maximumOrderBytes)
+        guard let line = try input.next(), let order = try? JSONDecoder().decode(RestoreOrder.self, from: Data(line))
+        else {
+            throw RingwakeError(.invalidRequest, "--store restore reads an order; 'ringwake backup restore' writes it")
+        }
+        do throws(RingwakeError) {
+            let preparation = try RestorePreparation(staged, order, limits: limits, clocks: try Daemon.clocks())
+            var percent = -1
+            let prepared = try preparation.prepare { progress in
+                guard progress.percent != percent else { return }
+                percent = progress.percent
+                let done = StoreLine.Progress(version: progress.version, rows: progress.rows, allRows: progress.allRows)
+                emit(RestoreLine(progress: done))
+            }
+            emit(RestoreLine(prepared: prepared))
+            guard try input.next() == Array(RestoreOrder.commit.utf8) else { return try staged.discard() }
+            try staged.commit(order)
+        } catch {
+            // What stays of it is removed by the next restore.
+            try? staged.discard()
+            throw error
+        }
+        emit(RestoreLine(isComplete: try finish()))
+    }
+
+    /// A committed restore has to be in place before the next one.
+    private func finishFormer() throws(RingwakeError) {
+        guard staged.isWaiting, try !finish() else { return }
+        throw RingwakeError(
+            .conflict, "a restore waits for the daemon to start again; restart ringwaked, and then restore")
+    }
+
+    /// - Returns: false if a daemon runs, which does it when it starts the next time.
+    private func finish() throws(RingwakeError) -> Bool {
+        let lock: FileLock
+        do throws(FileSystemError) {
+            lock = try FileLock(path: "\(staged.directory)/lock")
+        } catch {
+            guard error.errno == EWOULDBLOCK else { throw StagedRestore.failure(error) }
+            return false
+        }
+        defer { withExtendedLifetime(lock) {} }
+        _ = try staged.finish(limits: limits) { () throws(RingwakeError) in try Daemon.clocks() }
+        return true
+    }
+
+    private func emit(_ line: RestoreLine) {
+        // A reader that has left also ends the input, which cancels the restore.
+        try? StandardStream.output.write(controlLine(line))
+    }
+}
