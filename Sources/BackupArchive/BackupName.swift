@@ -1,7 +1,7 @@
 /// The standard file name of a backup: `ringwake-2026-11-27T180000Z.tar.zst`. Without colons, so that a USB stick takes it.
 package struct BackupName: Hashable, Sendable, Comparable, CustomStringConvertible {
     private static let prefix = "ringwake-"
-    private static let suffix = ".tar.zst"
+    package static let suffix = ".tar.zst"
 
     /// When the backup was made.
     package let time: BackupTime

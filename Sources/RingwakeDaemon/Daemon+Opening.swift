@@ -5,12 +5,15 @@ internal import Logging
 internal import PushJournal
 internal import RingwakeCore
 internal import RunLoop
+internal import ServiceManager
 
 // What the daemon needs before it starts: its folders, the lock on its state, its clocks.
 extension Daemon {
     /// Number of attempts to take the lock, and the microseconds between them: two seconds in all.
     private static let lockAttempts = 100
     private static let lockPause: UInt32 = 20_000
+    /// How long a merge may take from one report to the next.
+    private static let mergePause = Duration.seconds(60)
 
     static func makeDirectories(_ configuration: Configuration) throws(RingwakeError) {
         for (path, mode, key) in [
@@ -71,8 +74,13 @@ extension Daemon {
     static func finishRestore(_ configuration: Configuration, _ logger: Logger) throws(RingwakeError) {
         let staged = StagedRestore(directory: configuration.stateDirectory)
         do throws(RingwakeError) {
-            let done = try staged.finish(limits: configuration.journal) { () throws(RingwakeError) in try clocks() }
-            guard let done else { return }
+            // A manager that can't be told may end the start, and the next one begins it again.
+            let report = { try? ServiceNotification.starting(mergePause).send() }
+            guard
+                let done = try staged.finish(
+                    limits: configuration.journal, report: { _ = report() },
+                    clocks: { () throws(RingwakeError) in try clocks() })
+            else { return }
             logger.notice("a backup was restored", metadata: ["former-state": "\(done.aside ?? "kept")"])
         } catch {
             guard error.code == .invalidRequest || error.code == .limitReached else { throw error }

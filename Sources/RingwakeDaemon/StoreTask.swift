@@ -44,8 +44,12 @@ struct StoreWork {
         limits = configuration.journal
         copy = task == .export ? other : nil
         var status = stat()
-        guard stat(directory, &status) == 0 else {
-            throw RingwakeError(.notFound, "there is no state directory \(directory): the daemon has not run yet")
+        guard stat(copy ?? directory, &status) == 0 else {
+            throw RingwakeError(
+                .notFound,
+                copy == nil
+                    ? "there is no state directory \(directory); start the daemon, which makes one, or restore a backup"
+                    : "there is no copy \(copy ?? ""); make it again")
         }
         try CheckUser.become("\(status.st_uid)")
     }

@@ -11,6 +11,9 @@ package enum ServiceNotification: Sendable, Equatable {
     case stopping
     /// The service is alive. Due within every ``watchdogTimeout``.
     case alive
+    /// The start is under way and takes at most this many whole seconds from now. Without it the manager ends a start that takes longer than
+    /// `TimeoutStartSec=`.
+    case starting(Duration)
     /// One line for a person, which `systemctl status` shows; empty for none.
     case status(String)
 
@@ -33,6 +36,7 @@ package enum ServiceNotification: Sendable, Equatable {
         case .reloading: "RELOADING=1"
         case .stopping: "STOPPING=1"
         case .alive: "WATCHDOG=1"
+        case .starting(let time): "EXTEND_TIMEOUT_USEC=\(time.components.seconds * 1_000_000)"
         // A line end would begin another assignment.
         case .status(let line): "STATUS=" + line.split(whereSeparator: \.isNewline).joined(separator: " ")
         }

@@ -125,13 +125,24 @@ def test_old_backups_go_and_a_hook_gets_the_new_one(daemon: Daemon, tmp_path: Pa
     made = []
     for _ in range(4):
         made.append(backup(daemon, "--to", tmp_path, "--no-keys", "--keep", "2", "--hook", hook)["file"])
-        # Their names have seconds.
-        time.sleep(1.1)
     assert sorted(str(path) for path in tmp_path.glob("ringwake-2*")) == made[2:]
     assert foreign.exists() and said.read_text().splitlines() == made
+    # What the hook has not copied is perhaps the only backup.
     hook.write_text("#!/bin/sh\nexit 3\n")
-    failed = backup(daemon, "--to", tmp_path, "--no-keys", "--hook", hook, status=1)
+    failed = backup(daemon, "--to", tmp_path, "--no-keys", "--keep", "1", "--hook", hook, status=1)
     assert "was made" in failed["message"] and "ended with 3" in failed["message"]
+    failed = backup(daemon, "--to", tmp_path, "--no-keys", "--keep", "1", "--hook", tmp_path / "nothing", status=1)
+    assert "was made" in failed["message"] and "No such file" in failed["message"]
+    assert len(list(tmp_path.glob("ringwake-2*"))) == 4
+    # Another machine's stay.
+    name = tmp_path / "hostname"
+    name.write_text("other")
+    done = run(
+        "unshare", "--uts", "sh", "-c", 'hostname "$1" && shift && exec "$@"', "sh", "other", RINGWAKE, "backup", "create",
+        "--to", tmp_path, "--no-keys", "--keep", "1", env=daemon.environment(),
+    )  # fmt: skip
+    assert done.returncode == 0 and len(list(tmp_path.glob("ringwake-2*"))) == 5, done
+    assert len(look("list", tmp_path)["backups"]) == 6
 
 
 def test_what_cannot_be_written_leaves_nothing(daemon: Daemon, tmp_path: Path) -> None:
@@ -139,7 +150,8 @@ def test_what_cannot_be_written_leaves_nothing(daemon: Daemon, tmp_path: Path) -
     there.write_text("somebody's")
     assert "exists" in backup(daemon, "--to", there, "--no-keys", status=1)["message"]
     assert there.read_text() == "somebody's"
-    backup(daemon, "--to", tmp_path / "nowhere" / "file", "--no-keys", status=5)
+    backup(daemon, "--to", tmp_path / "nowhere" / "file.tar.zst", "--no-keys", status=5)
+    assert "there is no folder" in backup(daemon, "--to", tmp_path / "nowhere", "--no-keys", status=5)["message"]
     nothing = look("verify", tmp_path / "nothing.tar.zst", status=5)
     assert "there is no backup" in nothing["message"]
     damaged = tmp_path / "damaged.tar.zst"
@@ -189,7 +201,6 @@ def test_a_backup_that_is_killed_is_none_or_whole(daemon: Daemon, tmp_path: Path
         for path in tmp_path.glob("ringwake-2*.tar.zst"):
             look("verify", path)
         assert push(daemon, str(uuid.uuid4())).status == 200
-    time.sleep(1.1)
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done
     assert [path for path in tmp_path.iterdir() if not path.name.endswith(".tar.zst")] == []

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from support.credentials import Credentials
 from support.daemon import APP, Daemon
 from support.h2client import Answer, H2Client
 from support.programs import RINGWAKE, run
@@ -88,6 +89,16 @@ def pushes(state: Path) -> int:
         connection.close()
 
 
+def own_certificates(daemon: Daemon) -> Path:
+    """Has a daemon use a certificate and keys of its own, made as 'ringwake setup' does, in the folder `certs`."""
+    certs = daemon.directory / "certs"
+    daemon.stop()
+    daemon.credentials = Credentials.make(certs)
+    daemon.write_configuration()
+    daemon.start()
+    return certs
+
+
 def known(daemon: Daemon) -> int:
     """The pushes that a running daemon knows, or that are in the store of one that does not run."""
     done = daemon.ringwake("store", "status", *where(daemon), "--json")
@@ -155,9 +166,7 @@ def test_a_dry_run_changes_nothing(daemon: Daemon, tmp_path: Path) -> None:
     said = restore(daemon, file, "--dry-run")
     assert said["state"] == "dry-run" and said["store"]["rows"]["push"] == BACKED_UP
     assert [change["change"] for change in said["files"]] == ["removed"]
-    after = tree(daemon.directory)
-    after.pop("state/restore.lock", None)
-    assert after == before
+    assert tree(daemon.directory) == before
 
 
 def test_another_device_has_other_tokens_and_the_former_ones_are_gone(daemon: Daemon, tmp_path: Path) -> None:
@@ -174,6 +183,54 @@ def test_another_device_has_other_tokens_and_the_former_ones_are_gone(daemon: Da
     refused = push_to(daemon, token)
     assert refused.status == 410, refused
     assert begun <= json.loads(refused.body)["timestamp"] <= int(time.time() * 1000)
+    ring(daemon, 1)
+
+
+def test_a_running_daemon_whose_state_was_deleted_gets_it_back(daemon: Daemon, tmp_path: Path) -> None:
+    """Its lock is on a file that is gone: only its socket says that it runs."""
+    file = create(daemon, tmp_path / "b.tar.zst")
+    token, pid = daemon.device_token(), daemon.pid
+    shutil.rmtree(daemon.directory / "state")
+    done = restore(daemon, file)
+    assert done["state"] == "restored" and done["aside"] == [], done
+    assert (daemon.pid, daemon.device_token(), known(daemon)) == (pid, token, BACKED_UP)
+    ring(daemon, 1)
+
+
+def test_a_configuration_that_would_not_start_is_not_restored_over_one_that_does(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    certs = own_certificates(daemon)
+    file = create(daemon, tmp_path / "b.tar.zst", "--no-keys")
+    # Other keys: the certificate of the backup does not fit.
+    shutil.rmtree(certs)
+    own_certificates(daemon)
+    before = tree(certs)
+    said = restore(daemon, file, status=1)["message"]
+    assert "would not start" in said and "--no-configuration" in said and tree(certs) == before
+    ring(daemon, 1)
+    assert restore(daemon, file, "--no-configuration")["state"] == "restored"
+    ring(daemon, 1)
+    daemon.stop()
+    (certs / "server.key").unlink()
+    # Nothing is lost by it now, and what is still to be done is said.
+    assert any("server.key" in problem for problem in restore(daemon, file)["problems"])
+
+
+def test_what_no_setting_names_in_the_folder_of_certificates_comes_along(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    certs = own_certificates(daemon)
+    passphrase = tmp_path / "passphrase"
+    passphrase.write_text("correct horse\n")
+    before = tree(certs)
+    assert "ca.key" in before and len(before) >= 4
+    file = create(daemon, tmp_path / "b.tar.zst", "--passphrase-file", passphrase)
+    daemon.stop()
+    shutil.rmtree(certs)
+    restore(daemon, file, "--passphrase-file", passphrase)
+    assert tree(certs) == before
+    daemon.start()
     ring(daemon, 1)
 
 
@@ -236,6 +293,7 @@ def test_an_app_gets_another_name(daemon: Daemon, tmp_path: Path) -> None:
     calls = daemon.control.get("/v1/calls")["calls"]
     assert {call["app"] for call in calls} == {other} and len(calls) == BACKED_UP
     assert push_to(daemon, token).status == 410
+    assert "there is no app" in restore(daemon, file, "--map", f"com.example.unknown={other}", status=5)["message"]
     for wrong in (APP, f"{APP}={other}=x", "=x", f"{APP}=/"):
         restore(daemon, file, "--map", wrong, status=2)
 
@@ -339,7 +397,7 @@ def test_calls_are_not_ended_by_a_restore(make_daemon, tmp_path: Path) -> None:
     daemon.start()
     file = create(daemon, tmp_path / "b.tar.zst")
     assert push(daemon, str(uuid.uuid4())).status == 200
-    assert "calls now" in restore(daemon, file, status=1)["message"]
+    assert "calls in progress" in restore(daemon, file, status=1)["message"]
 
 
 def test_calls_of_the_backup_do_not_go_on(make_daemon, tmp_path: Path) -> None:

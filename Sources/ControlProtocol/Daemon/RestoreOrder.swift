@@ -41,6 +41,9 @@ package struct RestoreLine: Codable, Equatable, Sendable {
     package var prepared: Prepared?
     /// Whether it is in place; false: the running daemon does it when it starts the next time.
     package var isComplete: Bool?
+    /// What a merge has added and left out, in records by kind.
+    package var added: [String: Int]?
+    package var skipped: [String: Int]?
 
     /// What a restore will bring.
     package struct Prepared: Codable, Equatable, Sendable {
@@ -63,9 +66,14 @@ package struct RestoreLine: Codable, Equatable, Sendable {
         }
     }
 
-    package init(progress: StoreLine.Progress? = nil, prepared: Prepared? = nil, isComplete: Bool? = nil) {
+    package init(
+        progress: StoreLine.Progress? = nil, prepared: Prepared? = nil, isComplete: Bool? = nil,
+        added: [String: Int]? = nil, skipped: [String: Int]? = nil
+    ) {
         self.progress = progress
         self.prepared = prepared
         self.isComplete = isComplete
+        self.added = added
+        self.skipped = skipped
     }
 }

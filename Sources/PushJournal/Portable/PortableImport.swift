@@ -16,6 +16,8 @@ package nonisolated struct PortableImport {
     package struct Outcome: Hashable, Sendable {
         package internal(set) var added: [String: Int] = [:]
         package internal(set) var skipped: [String: Int] = [:]
+        /// The apps that have another identifier now and had records.
+        package internal(set) var renamed: Set<AppID> = []
     }
 
     private let store: Store
@@ -156,7 +158,11 @@ package nonisolated struct PortableImport {
     }
 
     /// The app as it is called here; nil if it is none.
-    private func app(_ text: String) -> AppID? { AppID(text).map { apps[$0] ?? $0 } }
+    private mutating func app(_ text: String) -> AppID? {
+        guard let former = AppID(text), let new = apps[former] else { return AppID(text) }
+        outcome.renamed.insert(former)
+        return new
+    }
 
     private func topic(_ topic: String, of former: AppID, as app: AppID) -> String {
         topic == Topic.voip(of: former).rawValue ? Topic.voip(of: app).rawValue : topic
@@ -295,10 +301,13 @@ package nonisolated struct PortableImport {
 
     private static func describe(_ error: DecodingError) -> String {
         switch error {
-        case .keyNotFound(let key, _): "'\(key.stringValue)' is missing"
+        case .keyNotFound(let key, _): return "'\(key.stringValue)' is missing"
         case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            context.codingPath.map(\.stringValue).joined(separator: ".") + " " + context.debugDescription
-        @unknown default: "\(error)"
+            let place = context.codingPath.map(\.stringValue).joined(separator: ".")
+            var why = context.debugDescription
+            if why.hasSuffix(".") { why.removeLast() }
+            return place.isEmpty ? why : "\(place): \(why)"
+        @unknown default: return "\(error)"
         }
     }
 }

@@ -22,7 +22,9 @@ struct BackupCreateCommand: DaemonCommand {
             go on meanwhile. The file can be read by its owner only.
             """)
 
-    @Option(help: .of("path", "A new file, or a folder (default: /var/backups/ringwake)."), completion: .file())
+    @Option(
+        help: .of("path", "A folder, or a new file that ends in .tar.zst (default: /var/backups/ringwake for root)."),
+        completion: .file())
     var to: String?
 
     @Flag(help: "Write the store as records that other programs read, and not as it is.")
@@ -34,7 +36,7 @@ struct BackupCreateCommand: DaemonCommand {
     @Option(help: .of("file", "The file with the passphrase for private keys, in its first line."), completion: .file())
     var passphraseFile: String?
 
-    @Option(help: .of("number", "Keep so many backups in the folder, and remove the oldest."))
+    @Option(help: .of("number", "Keep so many of this machine's backups in the folder, and remove older ones."))
     var keep: Int?
 
     @Option(help: .of("program", "Run this with the path of the backup, for example to copy it to another machine."))
@@ -61,16 +63,16 @@ struct BackupCreateCommand: DaemonCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let source = try StoreSource(control, idle, in: context)
         let configuration = try DaemonProgram().configuration(source.file)
-        let sources = try BackupSources(configuration)
+        let sources = try BackupSources(configuration, stateDirectory: source.stateDirectory)
         let keys = try keys(of: sources, in: context)
-        let now = BackupTime(secondsSince1970: WallClock.seconds())
-        let (folder, path) = try target(BackupName(now), in: context)
+        let (folder, path, now) = try target(at: WallClock.seconds(), in: context)
         let progress = WorkProgress("backup", on: context.errors)
         defer { progress.end() }
         let manifest = try write(path, sources, keys, source, now, progress, in: context)
         progress.end()
-        let removed = try removeOld(in: folder, new: BackupName(now))
+        // What it copies may be the only other backup.
         try runHook(path)
+        let removed = try removeOld(in: folder, new: BackupName(now))
         let message = Message(
             file: path, bytes: InputFile.size(of: path) ?? 0, keys: manifest.keys.rawValue, missing: sources.missing,
             removed: removed)
@@ -90,7 +92,9 @@ struct BackupCreateCommand: DaemonCommand {
     ) throws(RingwakeError) -> ArchiveWriter.Keys {
         guard !sources.keys.isEmpty else { return .none }
         guard !noKeys else { return .leftOut }
-        guard let text = try PasswordSource.password(file: passphraseFile, for: "the keys of the backup", in: context)
+        guard
+            let text = try PasswordSource.password(
+                file: passphraseFile, for: "the keys of the backup", isNew: true, in: context)
         else {
             throw RingwakeError(
                 .invalidRequest,
@@ -101,17 +105,28 @@ struct BackupCreateCommand: DaemonCommand {
         return .sealed(sources.keys, try Passphrase(wiping: &bytes))
     }
 
-    /// The folder, and the new file in it.
-    private func target(_ name: BackupName, in context: CommandContext) throws(RingwakeError) -> (String, String) {
+    /// The folder, the new file in it, and its time: one that no other file there has.
+    private func target(
+        at seconds: Int64, in context: CommandContext
+    ) throws(RingwakeError) -> (folder: String, file: String, time: BackupTime) {
         let path = to ?? BackupFolder.standard(in: context)
         var status = stat()
         let isFolder = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
         if to == nil, !isFolder {
             try withFiles { () throws(FileSystemError) in try FileSystem.createDirectory(path, mode: 0o700) }
         } else if !isFolder {
-            return (FileSystem.split(path).directory, path)
+            guard path.hasSuffix(BackupName.suffix) else {
+                throw RingwakeError(
+                    .notFound,
+                    "there is no folder \(path); create it, or name a file that ends in \(BackupName.suffix)")
+            }
+            return (FileSystem.split(path).directory, path, BackupTime(secondsSince1970: seconds))
         }
-        return (path, "\(path)/\(name)")
+        var time = BackupTime(secondsSince1970: seconds)
+        while FileSystem.exists("\(path)/\(BackupName(time))") {
+            time = BackupTime(secondsSince1970: time.secondsSince1970 + 1)
+        }
+        return (path, "\(path)/\(BackupName(time))", time)
     }
 
     private func write(
@@ -138,7 +153,11 @@ struct BackupCreateCommand: DaemonCommand {
 
     private func removeOld(in folder: String, new: BackupName) throws(RingwakeError) -> [String] {
         guard let keep else { return [] }
-        let names = try withFiles { () throws(FileSystemError) in try FileSystem.entries(of: folder) }
+        let host = LocalNames().hostName ?? ""
+        // Another machine's are not this one's to remove; nor is what can't be read.
+        let names = try withFiles { () throws(FileSystemError) in try FileSystem.entries(of: folder) }.filter {
+            BackupName($0) != nil && (try? ArchiveReader("\(folder)/\($0)").manifest())?.host == host
+        }
         var removed: [String] = []
         for name in BackupName.expired(names, keeping: keep, new: new) {
             try withFiles { () throws(FileSystemError) in try FileSystem.remove("\(folder)/\(name)") }
@@ -149,10 +168,13 @@ struct BackupCreateCommand: DaemonCommand {
 
     private func runHook(_ path: String) throws(RingwakeError) {
         guard let hook else { return }
-        let status = DaemonProgram.reap(
-            try spawn([hook, path], input: STDIN_FILENO, output: STDERR_FILENO, error: STDERR_FILENO))
-        guard status == 0 else {
-            throw RingwakeError(.failed, "the backup \(path) was made, and the hook \(hook) ended with \(status)")
+        do throws(RingwakeError) {
+            let status = DaemonProgram.reap(
+                try spawn([hook, path], input: STDIN_FILENO, output: STDERR_FILENO, error: STDERR_FILENO))
+            guard status == 0 else { throw RingwakeError(.failed, "the hook \(hook) ended with \(status)") }
+        } catch {
+            throw RingwakeError(
+                error.code, "the backup \(path) was made, and no other was removed, but \(error.message)")
         }
     }
 }

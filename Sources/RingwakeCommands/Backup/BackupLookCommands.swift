@@ -14,7 +14,11 @@ struct BackupListCommand: RunnableCommand {
             ringwake backup list /mnt/usb
             """)
 
-    @Argument(help: .of("folder", "The folder (default: /var/backups/ringwake)."), completion: .directory)
+    @Argument(
+        help: .of(
+            "folder",
+            "The folder (default: /var/backups/ringwake for root, ~/.local/share/ringwake/backups for others)."),
+        completion: .directory)
     var folder: String?
 
     @OptionGroup var output: OutputOptions
@@ -37,25 +41,30 @@ struct BackupListCommand: RunnableCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let folder = folder ?? BackupFolder.standard(in: context)
-        let names =
-            FileSystem.exists(folder)
-            ? try withFiles { () throws(FileSystemError) in try FileSystem.entries(of: folder) } : []
-        let backups = names.compactMap { BackupName($0) }.sorted().map { backup(in: folder, $0) }
+        guard FileSystem.exists(folder) else {
+            throw RingwakeError(.notFound, "there is no folder \(folder); 'ringwake backup create' makes it")
+        }
+        let names = try withFiles { () throws(FileSystemError) in try FileSystem.entries(of: folder) }
+        let backups = names.filter { $0.hasSuffix(BackupName.suffix) }.map { backup("\(folder)/\($0)") }
+            .sorted {
+                ($0.manifest?.created.description ?? "", $0.file) < ($1.manifest?.created.description ?? "", $1.file)
+            }
         guard !backups.isEmpty else { throw RingwakeError(.notFound, "there is no backup in \(folder)") }
         var table = TextTable([.left, .right, .left, .left, .left])
-        table.add(["BACKUP", "SIZE", "KIND", "KEYS", "OF"])
+        table.add(["BACKUP", "SIZE", "KIND", "KEYS", "MADE ON"])
         for backup in backups {
             let manifest = backup.manifest
             table.add([
-                FileSystem.split(backup.file).name.description, "\(backup.bytes)", manifest?.kind.rawValue ?? "damaged",
-                manifest?.keys.rawValue ?? "", manifest?.host ?? backup.problem ?? "",
+                FileSystem.split(backup.file).name.description, StoreText.size(backup.bytes),
+                manifest?.kind.rawValue ?? "unreadable", manifest?.keys.rawValue ?? "-", manifest?.host ?? "-",
             ])
         }
-        return try show(Message(folder: folder, backups: backups), table.list(style: context.style), in: context)
+        let problems = backups.compactMap(\.problem).map { TerminalText.printable($0) + "\n" }.joined()
+        return try show(
+            Message(folder: folder, backups: backups), table.list(style: context.style) + problems, in: context)
     }
 
-    private func backup(in folder: String, _ name: BackupName) -> Backup {
-        let file = "\(folder)/\(name)"
+    private func backup(_ file: String) -> Backup {
         do throws(RingwakeError) {
             return Backup(
                 file: file, bytes: InputFile.size(of: file) ?? 0, manifest: try ArchiveReader(file).manifest(),
@@ -121,8 +130,13 @@ struct BackupVerifyCommand: RunnableCommand {
             return true
         }
         progress.end()
-        let keys = passphrase == nil && manifest.keys == .encrypted ? "; its keys were not opened" : ""
-        let text = "\(TerminalText.printable(file)) is whole: \(manifest.members.count) files\(keys)\n"
+        let keys =
+            switch manifest.keys {
+            case .encrypted: passphrase == nil ? "its keys were not opened" : "the passphrase opens its keys"
+            case .leftOut: "private keys were left out"
+            case .none: "it has no private keys"
+            }
+        let text = "\(TerminalText.printable(file)) is whole: \(manifest.members.count) files; \(keys)\n"
         return try show(manifest, text, in: context)
     }
 }

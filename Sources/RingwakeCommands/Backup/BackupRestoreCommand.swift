@@ -69,11 +69,14 @@ struct BackupRestoreCommand: DaemonCommand {
         let store: RestoreLine.Prepared
         let stateDirectory: String
         /// What was moved aside; empty after a dry run and a merge.
-        let aside: [String]
+        var aside: [String]
         /// `dry-run`, `restored`, or `waiting` for the daemon to start again.
-        let state: String
+        var state: String
+        /// Records by kind that a merge has added and left out; nil otherwise, and if the daemon adds them in its start.
+        var added: [String: Int]?
+        var skipped: [String: Int]?
         /// What is wrong with the restored configuration, for example keys that are missing.
-        let problems: [String]
+        var problems: [String]
 
         struct File: Encodable {
             let path: String
@@ -94,49 +97,76 @@ struct BackupRestoreCommand: DaemonCommand {
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let reader = ArchiveReader(InputFile.absolute(file))
-        let passphrase = try passphrase(for: try reader.manifest(), in: context)
+        let folder = try ScratchFolder(in: ScratchFolder.parent(in: context))
+        // What is prepared is taken out of it.
+        defer { withExtendedLifetime(folder) {} }
+        let target = try RestoreTarget(control, idle, in: context)
+        if !dryRun { try target.requireNoCalls() }
         let progress = WorkProgress("restore", on: context.errors)
         defer { progress.end() }
-        let target = try RestoreTarget(control, idle, in: context)
-        try target.requireNoCalls()
-        let folder = try ScratchFolder(in: ScratchFolder.parent(in: context))
-        progress.begin("unpacking", of: 100, unit: .percent)
-        let backup = try reader.unpack(into: folder.path + "/backup", passphrase: passphrase) { done, all in
-            progress.advance(to: all > 0 ? done * 100 / all : 100)
-            return true
-        }
+        let backup = try unpack(into: folder.path + "/backup", progress, in: context)
         let files = try RestoredFiles(
             backup, in: folder.path + "/backup", for: target, isEmpty: merge || noConfiguration)
-        let state = try RestoredState(files.configuration ?? target.file, readIn: target.home)
+        let state = try RestoredState(files.configuration ?? target.file, for: target)
         try folder.give("backup", to: state.owner)
+        // A dry run leaves nothing behind, not even a lock.
+        let place = dryRun ? try folder.makeFolder("state", for: state.owner) : state.directory
+        if !dryRun { try state.create() }
         let aside = state.unusedAside(at: WallClock.seconds())
         let order = RestoreOrder(
             folder: folder.path + "/backup", aside: aside, merges: merge,
             identity: keepIdentity ? .kept : newIdentity ? .new : .automatic, apps: try apps(refusing: ()))
         let session = try RestoreSession(
-            configuration: files.configuration ?? target.file, stateDirectory: state.directory, order)
+            configuration: files.configuration ?? target.file, stateDirectory: place, order)
         let prepared = try session.prepared(progress)
         progress.end()
-        let message = { (state: RestoredState, result: String, problems: [String], moved: [String]) in
-            Message(
-                file: file, files: files.changes.map { .init(path: $0.target, change: $0.kind.rawValue) },
-                store: prepared, stateDirectory: state.directory, aside: moved, state: result, problems: problems)
-        }
+        var message = Message(
+            file: file, files: files.changes.map { .init(path: $0.target, change: $0.kind.rawValue) }, store: prepared,
+            stateDirectory: state.directory, aside: [], state: "dry-run", added: nil, skipped: nil, problems: [])
         guard !dryRun else {
-            let message = message(state, "dry-run", [], [])
+            if backup.manifest.keys == .encrypted, backup.keys.isEmpty, !noKeys, !merge {
+                message.problems = ["the private keys were not looked at: name a --passphrase-file"]
+            }
             return try show(message, text(message), in: context)
         }
-        context.errors.write(wantsJSON ? "" : text(message(state, "dry-run", [], [])))
+        if !wantsJSON { context.errors.write(text(message)) }
         try Confirmation.require("Restore this", given: yes, in: context)
         try target.requireNoCalls()
-        let moved = try files.install(aside: aside) { () throws(RingwakeError) in try session.commit() }
-        let isInPlace = try session.isComplete ? true : target.restart()
-        let after = try? DaemonProgram().inspect(target.file)
-        let done = message(
-            state, isInPlace ? "restored" : "waiting", after?.0?.failures ?? [],
-            moved + (merge ? [] : ["\(state.directory)/\(aside)"]))
-        return try show(done, result(done), in: context)
+        let former = target.startFailure(as: state.owner)
+        var done = RestoreLine()
+        message.aside = try files.install(aside: aside) { () throws(RingwakeError) in
+            if former == nil, let failure = target.startFailure(as: state.owner) {
+                throw RingwakeError(
+                    .conflict,
+                    "with the configuration of the backup the daemon would not start: \(failure); nothing was changed. "
+                        + "Restore the private keys too, or restore with --no-configuration")
+            }
+            done = try session.commit()
+        }
+        (message.added, message.skipped) = (done.added, done.skipped)
+        let formerState = "\(state.directory)/\(aside)"
+        do throws(RingwakeError) {
+            try target.restart()
+        } catch {
+            context.errors.write(result(message, target, isComplete: false))
+            throw error
+        }
+        message.state = target.isRunning || done.isComplete == true ? "restored" : "waiting"
+        if FileSystem.exists(formerState) { message.aside.append(formerState) }
+        message.problems = target.failures(as: state.owner)
+        return try show(message, result(message, target, isComplete: message.state == "restored"), in: context)
+    }
+
+    private func unpack(
+        into folder: String, _ progress: WorkProgress, in context: CommandContext
+    ) throws(RingwakeError) -> ArchiveReader.Unpacked {
+        let reader = ArchiveReader(InputFile.absolute(file))
+        let passphrase = try passphrase(for: try reader.manifest(), in: context)
+        progress.begin("unpacking", of: 100, unit: .percent)
+        return try reader.unpack(into: folder, passphrase: passphrase) { done, all in
+            progress.advance(to: all > 0 ? done * 100 / all : 100)
+            return true
+        }
     }
 
     private func passphrase(
@@ -145,6 +175,7 @@ struct BackupRestoreCommand: DaemonCommand {
         guard manifest.keys == .encrypted, !noKeys, !merge else { return nil }
         let what = "the keys of the backup"
         guard let text = try PasswordSource.password(file: passphraseFile, for: what, in: context) else {
+            guard !dryRun else { return nil }
             throw RingwakeError(
                 .invalidRequest,
                 "there are private keys in the backup; name a --passphrase-file (- asks for it), or leave them with --no-keys"
@@ -185,26 +216,40 @@ struct BackupRestoreCommand: DaemonCommand {
         let rows = store.rows.sorted { $0.key < $1.key }.filter {
             $0.value > 0 && !StoreText.bookkeeping.contains($0.key)
         }
-        let what = rows.isEmpty ? "nothing" : rows.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
-        lines.append(merge ? "  to be added: \(what)" : "  to be restored to \(message.stateDirectory): \(what)")
+        let what = rows.isEmpty ? "nothing" : rows.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        lines.append(
+            merge
+                ? "  to be added, unless it is here already: \(what)"
+                : "  to be restored to \(message.stateDirectory): \(what)")
         if store.isNewDevice {
             lines.append("  this device gets another identity and other device tokens; the former tokens end")
         }
         lines += store.damage.map { "  damaged: \($0)" }
         lines += message.files.map { "  \($0.change): \($0.path)" }
+        lines += message.problems.map { "  \($0)" }
         return lines.map { TerminalText.printable($0) + "\n" }.joined()
     }
 
-    private func result(_ message: Message) -> String {
-        var lines = [
-            message.state == "restored"
-                ? "restored from \(message.file)"
-                : "everything is ready; the daemon puts it in place when it starts again: restart ringwaked"
-        ]
+    private func result(_ message: Message, _ target: RestoreTarget, isComplete: Bool) -> String {
+        var lines = ["everything is ready; the daemon puts it in place when it starts again: restart ringwaked"]
+        if isComplete {
+            let daemon = target.isRunning ? "the daemon has started again" : "start the daemon"
+            lines = ["restored from \(message.file); \(daemon)"]
+        }
+        for (what, counts) in [("added", message.added), ("left out, because it is here already", message.skipped)] {
+            guard let counts else { continue }
+            let kinds = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+            lines.append("\(what): \(kinds.isEmpty ? "nothing" : kinds.joined(separator: ", "))")
+        }
         lines += message.aside.map { "moved aside: \($0)" }
         lines += message.problems.map { "still wrong: \($0)" }
         if message.store.isNewDevice {
             lines.append("apps have other device tokens now: they reach their servers when the apps register again")
+        }
+        let apps = target.apps()
+        for (former, new) in ((try? self.apps()) ?? [:]).sorted(by: { $0.key < $1.key }) {
+            lines.append("the calls of \(former) are those of \(new) now; tokens of \(former) have ended")
+            if !apps.contains(new) { lines.append("there is no app \(new) yet: 'ringwake app add \(new)'") }
         }
         return lines.map { TerminalText.printable($0) + "\n" }.joined()
     }

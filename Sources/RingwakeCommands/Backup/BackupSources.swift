@@ -18,8 +18,10 @@ struct BackupSources {
     private(set) var missing: [String] = []
 
     /// - Throws: `notPermitted` if this user may not read one of them; `system`.
-    init(_ configuration: ConfigurationMessage) throws(RingwakeError) {
-        try addState(configuration.stateDirectory)
+    ///
+    /// - Parameter stateDirectory: that of a running daemon; nil: the configuration's.
+    init(_ configuration: ConfigurationMessage, stateDirectory: String?) throws(RingwakeError) {
+        try addState(stateDirectory ?? configuration.stateDirectory)
         let directory = FileSystem.split(configuration.file).directory
         var named = [configuration.file]
         for folder in [configuration.file + ".d", configuration.appsDirectory, configuration.teamsDirectory] {
@@ -28,13 +30,32 @@ struct BackupSources {
         for path in named where path.hasPrefix(directory + "/") {
             add(path, "configuration/" + path.dropFirst(directory.utf8.count + 1))
         }
+        let certificates = try Self.certificates(in: "\(directory)/certs")
+        for file in certificates {
+            add(file.path, "configuration/" + file.path.dropFirst(directory.utf8.count + 1), isKey: file.isSecret)
+        }
+        let added = Set(certificates.map(\.path))
         let elsewhere = named.filter { !$0.hasPrefix(directory + "/") }.map { NamedFile(path: $0, isSecret: false) }
-        for (number, file) in (elsewhere + configuration.namedFiles).enumerated() {
+        for (number, file) in (elsewhere + configuration.namedFiles).enumerated()
+        where !added.contains(file.path) {
             guard FileSystem.exists(file.path) else {
                 missing.append(file.path)
                 continue
             }
             add(file.path, "files/\(number)-\(FileSystem.split(file.path).name)", isKey: file.isSecret)
+        }
+    }
+
+    /// The files that 'ringwake setup' and 'ringwake certs' make: also the CA's key and what senders have, which no setting
+    /// names.
+    private static func certificates(in folder: String) throws(RingwakeError) -> [NamedFile] {
+        try names(in: folder).compactMap { name in
+            let path = "\(folder)/\(name)"
+            guard let bytes = try? FileSystem.read(path, maximumSize: InputFile.maximumBytes) else { return nil }
+            let isSecret =
+                [".p12", ".p8", ".key"].contains { name.hasSuffix($0) }
+                || String(decoding: bytes, as: UTF8.self).contains("PRIVATE KEY")
+            return NamedFile(path: path, isSecret: isSecret)
         }
     }
 

@@ -11,8 +11,6 @@ final class RestoreSession {
     private let output: Pipe
     private let errors: Pipe
     private var isReaped = false
-    /// After ``commit()``: whether all is in place. If not, the running daemon does it at its next start.
-    private(set) var isComplete = false
 
     init(configuration: String, stateDirectory: String, _ order: RestoreOrder) throws(RingwakeError) {
         (input, output, errors) = (try Pipe(), try Pipe(), try Pipe())
@@ -50,15 +48,17 @@ final class RestoreSession {
     }
 
     /// Puts it in place, or leaves that to the running daemon.
-    func commit() throws(RingwakeError) {
+    ///
+    /// - Returns: whether it is in place, and what a merge has added.
+    func commit() throws(RingwakeError) -> RestoreLine {
         try write(Array("\(RestoreOrder.commit)\n".utf8))
-        var isComplete: Bool?
+        var done: RestoreLine?
         try output.untilLine { line throws(RingwakeError) in
-            isComplete = (try? JSONDecoder().decode(RestoreLine.self, from: Data(line)))?.isComplete
-            return isComplete != nil
+            done = try? JSONDecoder().decode(RestoreLine.self, from: Data(line))
+            return done?.isComplete != nil
         }
-        guard let isComplete else { throw ending() }
-        self.isComplete = isComplete
+        guard let done else { throw ending() }
+        return done
     }
 
     /// The error that it has ended with.

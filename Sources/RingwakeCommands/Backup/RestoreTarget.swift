@@ -7,7 +7,7 @@ import RunLoop
 
 /// The daemon that a backup is restored to, as it is before.
 struct RestoreTarget {
-    /// How long a daemon may take until it answers again: it may have to migrate nothing, and to load a million calls.
+    /// How long a daemon may take until it answers again: a merge adds all its records in the start.
     private static let restartTimeout = Duration.seconds(120)
     private static let pollMilliseconds: Int32 = 50
 
@@ -18,6 +18,10 @@ struct RestoreTarget {
     /// The configuration; nil if there is none, or a wrong one.
     let configuration: ConfigurationMessage?
     private let source: StoreSource?
+    /// Whether a daemon runs.
+    var isRunning: Bool { source?.isRunning ?? false }
+    /// Its state directory.
+    var stateDirectory: String? { source?.stateDirectory }
 
     init(
         _ control: ControlOptions, _ idle: IdleDaemonOptions, in context: CommandContext
@@ -42,15 +46,13 @@ struct RestoreTarget {
         let status: StatusMessage = try source.client.get(RequestTarget("status"))
         guard status.activeCalls == 0 else {
             throw RingwakeError(
-                .conflict, "there are \(status.activeCalls) calls now, which a restore would end; try again after them")
+                .conflict, "a restore would end the calls in progress (\(status.activeCalls)); try again after them")
         }
     }
 
     /// Has a running daemon start again, and waits until it answers.
-    ///
-    /// - Returns: false if there is none that could be asked.
-    func restart() throws(RingwakeError) -> Bool {
-        guard let source, source.isRunning else { return false }
+    func restart() throws(RingwakeError) {
+        guard let source, source.isRunning else { return }
         let asked = BootClock.now()
         let _: StatusMessage = try source.client.post(RequestTarget("restart"))
         let deadline = Deadline(after: Self.restartTimeout)
@@ -58,43 +60,71 @@ struct RestoreTarget {
             poll(nil, 0, Self.pollMilliseconds)
             guard let now: StatusMessage = try? source.client.get(RequestTarget("status")) else { continue }
             // Not the one that was asked, which runs for longer.
-            if .milliseconds(now.uptimeMs) < asked.duration(to: BootClock.now()) { return true }
+            if .milliseconds(now.uptimeMs) < asked.duration(to: BootClock.now()) { return }
         }
         throw RingwakeError(
-            .timedOut, "everything is restored, but the daemon does not answer again; look into its log, and start it")
+            .timedOut, "everything is ready, but the daemon does not answer again; look into its log, and start it")
     }
 }
 
-/// The state directory that a configuration names.
+extension RestoreTarget {
+    /// Why a daemon of this user would not start with the configuration as it is now; nil if it would.
+    func startFailure(as owner: FileAttributes) -> String? {
+        guard let (message, error) = inspect(as: owner) else { return "there is none" }
+        return message.map(\.startFailure) ?? error?.message
+    }
+
+    /// What is wrong with the configuration as it is now.
+    func failures(as owner: FileAttributes) -> [String] {
+        inspect(as: owner).flatMap { $0.0?.failures ?? $0.1.map { [$0.message] } } ?? []
+    }
+
+    /// The apps of the configuration as it is now.
+    func apps() -> [String] { (try? DaemonProgram().inspect(file).0?.apps) ?? [] }
+
+    private func inspect(as owner: FileAttributes) -> (ConfigurationMessage?, RingwakeError?)? {
+        guard FileSystem.exists(file) else { return nil }
+        return try? DaemonProgram().inspect(file, user: geteuid() == 0 ? "\(owner.owner)" : nil)
+    }
+}
+
+/// The state directory that a restore is for.
 struct RestoredState {
     let directory: String
-    /// Who owns it.
-    let owner: FileAttributes
+    /// Who owns it; nil if it is missing.
+    private let found: FileAttributes?
+    /// Who owns it, or is to own it: the user of the service, if there is one, where root restores.
+    var owner: FileAttributes {
+        if let found { return found }
+        let user = geteuid() == 0 ? getpwnam("ringwake")?.pointee : nil
+        return FileAttributes(owner: user?.pw_uid ?? geteuid(), group: user?.pw_gid ?? getegid(), mode: 0o700)
+    }
 
-    /// Creates it if it is missing.
+    /// Finds it.
     ///
     /// - Parameters:
     ///   - configuration: a configuration, which may be in another place than the daemon will read it from.
-    ///   - home: the folder that the daemon will read it from: paths in it are relative to that.
-    init(_ configuration: String, readIn home: String) throws(RingwakeError) {
+    ///   - target: where the daemon will read it: paths in it are relative to that folder.
+    init(_ configuration: String, for target: RestoreTarget) throws(RingwakeError) {
         let (message, error) = try DaemonProgram().inspect(configuration)
         guard let message else {
             throw error ?? RingwakeError(.badConfiguration, "\(configuration) cannot be read")
         }
         let folder = FileSystem.split(configuration).directory + "/"
-        let directory =
-            message.stateDirectory.hasPrefix(folder)
-            ? "\(home)/\(message.stateDirectory.dropFirst(folder.utf8.count))" : message.stateDirectory
+        var directory = message.stateDirectory
+        if directory.hasPrefix(folder) { directory = "\(target.home)/\(directory.dropFirst(folder.utf8.count))" }
+        // A daemon of another user has another standard.
+        if directory == target.configuration?.stateDirectory { directory = target.stateDirectory ?? directory }
         self.directory = directory
-        owner = try withFiles { () throws(FileSystemError) in
-            if !FileSystem.exists(directory) {
-                try FileSystem.createDirectory(directory, mode: 0o700)
-                if geteuid() == 0, let user = getpwnam("ringwake")?.pointee {
-                    try FileSystem.setAttributes(
-                        FileAttributes(owner: user.pw_uid, group: user.pw_gid, mode: 0o700), of: directory)
-                }
-            }
-            return try FileSystem.attributes(of: directory)
+        found = try? FileSystem.attributes(of: directory)
+    }
+
+    /// Creates it if it is missing.
+    func create() throws(RingwakeError) {
+        guard found == nil else { return }
+        try withFiles { () throws(FileSystemError) in
+            try FileSystem.createDirectory(directory, mode: 0o700)
+            if geteuid() == 0 { try FileSystem.setAttributes(owner, of: directory) }
         }
     }
 }
@@ -154,6 +184,15 @@ final class ScratchFolder {
     deinit {
         // What can't be removed is in nobody's way.
         try? FileSystem.removeTree(path)
+    }
+
+    /// Makes an empty folder in it, and gives it to a user.
+    func makeFolder(_ name: String, for owner: FileAttributes) throws(RingwakeError) -> String {
+        try withFiles { () throws(FileSystemError) in
+            try FileSystem.createDirectory("\(path)/\(name)", mode: 0o700)
+            if geteuid() == 0 { try FileSystem.setAttributes(owner, of: "\(path)/\(name)") }
+        }
+        return "\(path)/\(name)"
     }
 
     /// Gives the state in a folder in it to the user who is to take it, and lets that user get there.

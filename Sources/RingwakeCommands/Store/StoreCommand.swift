@@ -48,7 +48,8 @@ struct StoreMigrateCommand: DaemonCommand {
             The daemon migrates its store by itself when it starts. Run this to do it
             before, or with --dry-run to see what it does, how long it takes and how much
             room it needs. The former store is kept until the new one has been opened: a
-            crash at any moment leaves the one or the other, whole. No daemon may run.
+            crash at any moment leaves the one or the other, whole. While a daemon runs there is
+            nothing to do: it has migrated its store.
             """)
 
     @Flag(help: "Show what would be done, and change nothing.")
@@ -86,25 +87,30 @@ struct StoreSource {
     let client: ControlClient
     /// The daemon's configuration.
     private(set) var file: String
+    /// The state directory of a running daemon: by its own user's standard, which may not be this user's. Nil without one.
+    let stateDirectory: String?
     /// Whether a daemon runs.
-    let isRunning: Bool
+    var isRunning: Bool { stateDirectory != nil }
 
     init(
         _ control: ControlOptions, _ idle: IdleDaemonOptions, in context: CommandContext
     ) throws(RingwakeError) {
         if let config = idle.config {
             file = config
-            client = ControlClient(path: try DaemonProgram().configuration(config).controlSocket, secret: nil)
+            client =
+                control.socket == nil
+                ? ControlClient(path: try DaemonProgram().configuration(config).controlSocket, secret: nil)
+                : control.client(in: context)
         } else {
             file = StandardDirectory.configuration(in: context) + "/ringwaked.toml"
             client = control.client(in: context)
         }
         do throws(RingwakeError) {
             let status: StatusMessage = try client.get(RequestTarget("status"))
-            (file, isRunning) = (status.configuration, true)
+            (file, stateDirectory) = (status.configuration, status.stateDirectory)
         } catch {
             guard error.code == .daemonNotRunning, control.socket == nil else { throw error }
-            isRunning = false
+            stateDirectory = nil
         }
     }
 
@@ -176,7 +182,7 @@ enum StoreText {
         lines.map { TerminalText.printable($0) + "\n" }.joined()
     }
 
-    private static func size(_ bytes: Int64) -> String {
-        bytes < 10 << 20 ? "\((bytes + 1_023) >> 10) kB" : "\((bytes + (1 << 20) - 1) >> 20) MB"
+    static func size(_ bytes: Int64) -> String {
+        bytes < 10 << 20 ? "\((bytes + 1_023) >> 10) KiB" : "\((bytes + (1 << 20) - 1) >> 20) MiB"
     }
 }

@@ -1,6 +1,6 @@
 import RingwakeCore
 
-/// Asks a user before a command does what can't be undone.
+/// Asks a user before a command does what can't be undone, or what changes much.
 enum Confirmation {
     /// Returns if the user agrees.
     ///
@@ -13,7 +13,7 @@ enum Confirmation {
     ) throws(RingwakeError) {
         guard !isGiven else { return }
         guard context.canAsk else {
-            throw RingwakeError(.invalidRequest, "this cannot be undone; give --yes, for nobody is there to be asked")
+            throw RingwakeError(.invalidRequest, "nobody is there to be asked; give --yes to go on")
         }
         context.errors.write("\(question)? [y/N] ")
         let answer = readLine()?.lowercased() ?? ""

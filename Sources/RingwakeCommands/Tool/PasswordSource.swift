@@ -14,12 +14,21 @@ enum PasswordSource {
     /// The first line of `file`, else the environment's password; nil if there is neither. `-` is standard input; at a
     /// terminal, the user is asked.
     ///
-    /// - Parameter what: what the password is for.
+    /// - Parameters:
+    ///   - what: what the password is for.
+    ///   - isNew: at a terminal it is asked for twice, because a typing error would be found too late.
     static func password(
-        file: String?, for what: String, in context: CommandContext
+        file: String?, for what: String, isNew: Bool = false, in context: CommandContext
     ) throws(RingwakeError) -> String? {
         guard let file else { return context.environment(variable) }
-        if file == "-", context.canAsk { return try ask(for: what, in: context) }
+        if file == "-", context.canAsk {
+            let password = try ask(for: what, in: context)
+            guard isNew else { return password }
+            guard try ask(for: "\(what), once more", in: context) == password else {
+                throw RingwakeError(.invalidRequest, "the two are not the same; run it again")
+            }
+            return password
+        }
         let bytes = try InputFile.read(file, allowsStandardInput: true)
         let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
         return String(decoding: line, as: UTF8.self)

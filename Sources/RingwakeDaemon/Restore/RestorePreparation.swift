@@ -21,6 +21,8 @@ struct RestorePreparation {
     private let limits: JournalLimits
     private let clocks: JournalClocks
     private let apps: [AppID: AppID]
+    /// Those of ``apps`` that have records.
+    private var renamed: Set<AppID> = []
     private var target: String { staged.partial }
     private var recordsFile: String { "\(target)/\(StagedRestore.records)" }
 
@@ -38,13 +40,16 @@ struct RestorePreparation {
     ///
     /// - Parameter report: called now and then while an older store is migrated.
     /// - Throws: `conflict` for a store of a newer version, `invalidRequest` for records that are none, `system`.
-    func prepare(
+    mutating func prepare(
         report: @escaping (MigrationProgress) -> Void
     ) throws(RingwakeError) -> RestoreLine.Prepared {
         try staged.discard()
         try withFiles { () throws(FileSystemError) in try FileSystem.createDirectory(target, mode: 0o700) }
         var prepared = try takeStore(report)
-        guard !order.merges else { return prepared }
+        guard !order.merges else {
+            if let unknown = apps.keys.first(where: { !renamed.contains($0) }) { throw Self.noApp(unknown) }
+            return prepared
+        }
         try takeState()
         prepared.damage += try settleIdentity(&prepared.isNewDevice)
         return prepared
@@ -52,7 +57,7 @@ struct RestorePreparation {
 
     // MARK: - The store
 
-    private func takeStore(
+    private mutating func takeStore(
         _ report: @escaping (MigrationProgress) -> Void
     ) throws(RingwakeError) -> RestoreLine.Prepared {
         let portable = "\(order.folder)/portable/records.jsonl"
@@ -76,10 +81,8 @@ struct RestorePreparation {
             return prepared
         }
         try exportRecords()
-        if !order.merges {
-            try removeStore()
-            try importRecords()
-        }
+        try removeStore()
+        if !apps.isEmpty { try importRecords() }
         return try ending(prepared)
     }
 
@@ -109,11 +112,11 @@ struct RestorePreparation {
         }
     }
 
-    private func importRecords() throws(RingwakeError) {
+    private mutating func importRecords() throws(RingwakeError) {
         var lines = try LineInput(file: recordsFile, maximumBytes: PortableImport.maximumLineBytes)
-        _ = try PortableImport.run(inDirectory: target, limits: limits, clocks: clocks, renaming: apps) {
+        renamed = try PortableImport.run(inDirectory: target, limits: limits, clocks: clocks, renaming: apps) {
             () throws(RingwakeError) in try lines.next()
-        }
+        }.renamed
     }
 
     private func removeStore() throws(RingwakeError) {
@@ -177,8 +180,9 @@ struct RestorePreparation {
     ///
     /// - Returns: what was damaged.
     private func settleIdentity(_ isNewDevice: inout Bool) throws(RingwakeError) -> [String] {
-        let identity = try IdentityStore(directory: target, machine: MachineID.hash())
+        // The tokens first: they make the folders of second copies.
         let tokens = try TokenStore(directory: target)
+        let identity = try IdentityStore(directory: target, machine: MachineID.hash())
         let now = unixMilliseconds()
         isNewDevice = order.identity == .new || (order.identity == .automatic && identity.isCopied)
         if isNewDevice {
@@ -199,11 +203,16 @@ struct RestorePreparation {
             do throws(RingwakeError) {
                 try tokens.unregister(app: former, at: now)
             } catch {
-                // It had none.
+                // It may have calls and no tokens.
                 guard error.code == .notFound else { throw error }
+                guard renamed.contains(former) else { throw Self.noApp(former) }
             }
         }
         return identity.damage + tokens.damage
+    }
+
+    private static func noApp(_ app: AppID) -> RingwakeError {
+        RingwakeError(.notFound, "there is no app '\(app)' in the backup; nothing was changed")
     }
 
     private func withFiles<Value>(

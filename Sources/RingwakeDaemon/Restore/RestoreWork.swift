@@ -30,7 +30,7 @@ struct RestoreWork {
             throw RingwakeError(.invalidRequest, "--store restore reads an order; 'ringwake backup restore' writes it")
         }
         do throws(RingwakeError) {
-            let preparation = try RestorePreparation(staged, order, limits: limits, clocks: try Daemon.clocks())
+            var preparation = try RestorePreparation(staged, order, limits: limits, clocks: try Daemon.clocks())
             var percent = -1
             let prepared = try preparation.prepare { progress in
                 guard progress.percent != percent else { return }
@@ -46,28 +46,30 @@ struct RestoreWork {
             try? staged.discard()
             throw error
         }
-        emit(RestoreLine(isComplete: try finish()))
+        let (isComplete, outcome) = try finish()
+        emit(
+            RestoreLine(
+                isComplete: isComplete, added: outcome?.records?.added, skipped: outcome?.records?.skipped))
     }
 
     /// A committed restore has to be in place before the next one.
     private func finishFormer() throws(RingwakeError) {
-        guard staged.isWaiting, try !finish() else { return }
+        guard staged.isWaiting, try !finish().isComplete else { return }
         throw RingwakeError(
             .conflict, "a restore waits for the daemon to start again; restart ringwaked, and then restore")
     }
 
-    /// - Returns: false if a daemon runs, which does it when it starts the next time.
-    private func finish() throws(RingwakeError) -> Bool {
+    /// - Returns: not complete if a daemon runs, which does it when it starts the next time.
+    private func finish() throws(RingwakeError) -> (isComplete: Bool, outcome: StagedRestore.Outcome?) {
         let lock: FileLock
         do throws(FileSystemError) {
             lock = try FileLock(path: "\(staged.directory)/lock")
         } catch {
             guard error.errno == EWOULDBLOCK else { throw StagedRestore.failure(error) }
-            return false
+            return (false, nil)
         }
         defer { withExtendedLifetime(lock) {} }
-        _ = try staged.finish(limits: limits) { () throws(RingwakeError) in try Daemon.clocks() }
-        return true
+        return (true, try staged.finish(limits: limits) { () throws(RingwakeError) in try Daemon.clocks() })
     }
 
     private func emit(_ line: RestoreLine) {

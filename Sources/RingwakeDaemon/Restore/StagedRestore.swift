@@ -28,6 +28,8 @@ struct StagedRestore {
     var partial: String { "\(directory)/\(StateDirectory.restore)partial" }
     /// The records of a merge.
     static let records = "records.jsonl"
+    /// Records between two reports: less than a second on a slow disk.
+    private static let reportedRecords = 4_096
     private static let orderFile = "order.json"
     private var ready: String { "\(directory)/\(StateDirectory.restore)ready" }
     private var moving: String { "\(directory)/\(StateDirectory.restore)moving" }
@@ -70,16 +72,17 @@ struct StagedRestore {
 
     /// Puts a committed restore in place. The caller holds the lock of the state directory.
     ///
+    /// - Parameter report: called now and then while the records of a merge are added.
     /// - Returns: nil if there is none.
     /// - Throws: `system` if a file can't be moved; the next call goes on. An error of the records of a merge, which has
     ///   changed nothing then and is given up.
     func finish(
-        limits: JournalLimits, clocks: () throws(RingwakeError) -> JournalClocks
+        limits: JournalLimits, report: () -> Void = {}, clocks: () throws(RingwakeError) -> JournalClocks
     ) throws(RingwakeError) -> Outcome? {
         var outcome: Outcome?
         if FileSystem.exists(ready) {
             let order = try readOrder()
-            guard !order.merges else { return try merge(order, limits: limits, clocks: try clocks()) }
+            guard !order.merges else { return try merge(order, limits: limits, clocks: try clocks(), report) }
             try moveAside(to: order.aside)
             outcome = Outcome(aside: "\(directory)/\(order.aside)")
         }
@@ -115,20 +118,29 @@ struct StagedRestore {
             for name in try FileSystem.entries(of: directory) where !StateDirectory.staysInRestore(name) {
                 try FileSystem.move("\(directory)/\(name)", to: "\(directory)/\(aside)/\(name)")
             }
+            // There was no state, as on a new machine.
+            if try FileSystem.entries(of: "\(directory)/\(aside)").isEmpty {
+                try FileSystem.removeTree("\(directory)/\(aside)")
+            }
             try FileSystem.move(ready, to: moving)
         }
     }
 
     private func merge(
-        _ order: RestoreOrder, limits: JournalLimits, clocks: JournalClocks
+        _ order: RestoreOrder, limits: JournalLimits, clocks: JournalClocks, _ report: () -> Void
     ) throws(RingwakeError) -> Outcome {
+        var number = 0
         var lines = try LineInput(file: "\(ready)/\(Self.records)", maximumBytes: PortableImport.maximumLineBytes)
         let result: Result<PortableImport.Outcome, RingwakeError>
         do throws(RingwakeError) {
             result = .success(
                 try PortableImport.run(
                     inDirectory: directory, limits: limits, clocks: clocks, renaming: try Self.apps(of: order)
-                ) { () throws(RingwakeError) in try lines.next() })
+                ) { () throws(RingwakeError) in
+                    number += 1
+                    if number.isMultiple(of: Self.reportedRecords) { report() }
+                    return try lines.next()
+                })
         } catch {
             // The disk may take it the next time; the contents will not be others.
             guard error.code == .invalidRequest || error.code == .limitReached else { throw error }
