@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from support.backups import BACKED_UP, ENDS, NEWER, create, known, ring
 from support.daemon import Daemon
 from support.programs import RINGWAKE, RINGWAKED, run
 from support.pushing import push
-from test_restore import BACKED_UP, ENDS, NEWER, create, known, ring
 
 # What changes names or makes contents durable. Between two of these nothing else becomes visible after a crash.
 CALLS = "rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,rmdir,fsync,fdatasync,ftruncate"
