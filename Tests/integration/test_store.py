@@ -29,7 +29,7 @@ def test_the_store_is_shown_with_a_daemon_and_without(make_daemon) -> None:
     daemon.add_app()
     daemon.write_configuration()
     nothing = store(daemon, "status", status=5)
-    assert "the daemon has not run yet" in nothing["message"]
+    assert "or restore a backup" in nothing["message"]
     daemon.start()
     for _ in range(3):
         assert push(daemon, new_call()).status == 200
