@@ -315,8 +315,8 @@ let package = Package(
         .testTarget(
             name: "RingwakeCommandsTests",
             dependencies: [
-                "CRingwakeLinux", "ControlProtocol", "Cryptography", "PushClient", "Reachability", "RingwakeCommands",
-                "RingwakeCore", "VoIPCertificates", argumentParser,
+                "BackupArchive", "CRingwakeLinux", "ControlProtocol", "Cryptography", "PushClient", "Reachability",
+                "RingwakeCommands", "RingwakeCore", "VoIPCertificates", argumentParser,
             ],
             swiftSettings: common),
         // What reads bytes of strangers, over the corpus that fuzzing found; `Tests/lab/fuzz/run` fuzzes it.

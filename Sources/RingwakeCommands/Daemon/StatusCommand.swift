@@ -14,10 +14,10 @@ struct StatusCommand: DaemonCommand {
             """,
         details: """
             Shows the connection, listeners, apps, calls, accepted and refused pushes, how
-            many days the server's certificate is valid, the journal's state, each
-            handler's strikes, which resources of the device the daemon uses, and what
-            woke the daemon up. A user without rights on the control socket learns the
-            version and the connection only.
+            many days the server's certificate is valid, the journal's state, the newest
+            backup that this user may see, each handler's strikes, which resources of the
+            device the daemon uses, and what woke the daemon up. A user without rights on
+            the control socket learns the version and the connection only.
             """)
 
     @Flag(help: "Show the network path only.")
@@ -41,7 +41,41 @@ struct StatusCommand: DaemonCommand {
         if path {
             return try show(PathMessage.self, at: RequestTarget("path"), ReachabilityText.text, in: context)
         }
-        return try show(StatusAnswer.self, at: RequestTarget("status"), { $0.text(style: $1) }, in: context)
+        let answer: StatusAnswer = try control.client(in: context).get(RequestTarget("status"))
+        let report = StatusReport(answer, in: context)
+        return try show(report, report.text(style: context.style), in: context)
+    }
+}
+
+/// The answer, and what the command itself sees.
+private struct StatusReport: Encodable {
+    let answer: StatusAnswer
+    /// Nil if there is none, or if this user may not look.
+    let backup: LastBackup?
+
+    init(_ answer: StatusAnswer, in context: CommandContext) {
+        self.answer = answer
+        guard case .full(let status) = answer else {
+            backup = nil
+            return
+        }
+        let folder = BackupFolder.of(status.configuration, in: context)
+        backup = try? LastBackup.find(in: folder, now: WallClock.seconds())
+    }
+
+    private enum CodingKeys: CodingKey { case backup }
+
+    func encode(to encoder: any Encoder) throws {
+        try answer.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(backup, forKey: .backup)
+    }
+
+    func text(style: TextStyle) -> String {
+        switch answer {
+        case .full(let status): StatusText.text(of: status, backup: backup, style: style)
+        case .ofStatusSocket(let status): StatusText.text(of: status, style: style)
+        }
     }
 }
 
@@ -62,13 +96,6 @@ private enum StatusAnswer: Codable {
         switch self {
         case .full(let status): try status.encode(to: encoder)
         case .ofStatusSocket(let status): try status.encode(to: encoder)
-        }
-    }
-
-    func text(style: TextStyle) -> String {
-        switch self {
-        case .full(let status): StatusText.text(of: status, style: style)
-        case .ofStatusSocket(let status): StatusText.text(of: status, style: style)
         }
     }
 }

@@ -3,7 +3,7 @@ import RingwakeCore
 
 /// The daemon's status for people.
 enum StatusText {
-    static func text(of status: StatusMessage, style: TextStyle) -> String {
+    static func text(of status: StatusMessage, backup: LastBackup? = nil, style: TextStyle) -> String {
         var lines = [
             style.bold(TerminalText.printable("ringwaked \(status.version)"))
                 + "  pid \(status.pid), up \(DurationText.long(milliseconds: status.uptimeMs))"
@@ -63,6 +63,10 @@ enum StatusText {
                     + "; end it with 'ringwake app fault \(name) --clear'")
         }
         lines.append(style.bold("journal") + " " + journal(status.journal, style: style))
+        if let backup {
+            let ago = DurationText.long(milliseconds: backup.agoMs)
+            lines.append(style.bold("backup") + "  " + TerminalText.printable("\(ago) ago (\(backup.file))"))
+        }
         let strikes = status.strikes.values.reduce(UInt64(0)) { $0.addingReportingOverflow($1).partialValue }
         if strikes > 0 {
             lines.append(style.bold("strikes") + " \(strikes)")

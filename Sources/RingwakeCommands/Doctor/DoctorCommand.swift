@@ -13,12 +13,13 @@ struct DoctorCommand: DaemonCommand {
             """,
         details: """
             Checks the configuration, certificates, teams, apps, handlers, ports, clock,
-            kernel, store, buses and audio, whether the daemon runs or not, and changes
-            nothing. Each line is ok, or is followed by what to do. Root and the daemon's
-            user see all of it.
+            kernel, store, backups, buses and audio, whether the daemon runs or not, and
+            changes nothing. Each line is ok, or is followed by what to do. Root and the
+            daemon's user see all of it.
 
             The exit status is 0 if the device rings, and 1 if something keeps it from
-            ringing or will soon. If the first problem is one of these, it is
+            ringing or will soon, or if backups on a schedule are not made. If the first
+            problem is one of these, it is
               3  the daemon does not run
               4  this user may not read the configuration
               6  the daemon does not answer in time

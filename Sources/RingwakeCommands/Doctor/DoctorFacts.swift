@@ -37,6 +37,10 @@ struct DoctorFacts {
     /// Addresses of the configuration that another process holds, while no daemon answers.
     var takenPorts: [String] = []
     var store: StoreLook?
+    /// Nil if this user may not look into their folder.
+    var backups: BackupsLook?
+    /// Nil without systemd, or if its units are not installed.
+    var backupSchedule: BackupScheduleLook?
     var isClockKept = true
     /// When this program was built, in seconds since 1970.
     var builtAt: Int64?
@@ -64,7 +68,9 @@ struct DoctorFacts {
         }
     }
     /// Whether it is the configuration of the system's service.
-    var isSystem: Bool { file.hasPrefix("/etc/") }
+    var isSystem: Bool { StandardDirectory.isSystem(file) }
+    /// The command that controls its units.
+    var systemctl: String { userID == 0 ? "systemctl" : isSystem ? "sudo systemctl" : "systemctl --user" }
     /// Nothing was gathered.
     init(now: Int64, userID: UInt32, file: String) {
         self.now = now
@@ -98,6 +104,9 @@ extension DoctorFacts {
             takenPorts = (configuration?.listeners ?? []).map(\.address).filter(PortLook.isTaken)
         }
         store = (status?.stateDirectory ?? configuration?.stateDirectory).map { StoreLook(directory: $0) }
+        backups = BackupsLook(folder: BackupFolder.of(file, in: context), now: now)
+        // A systemd that hangs is waited for once.
+        if unit != nil { backupSchedule = tools.backupSchedule() }
         isClockKept = ringwake_clock_is_synchronized()
         builtAt = DaemonProgram.own.flatMap(FileLook.modifiedAt)
         systemBusProblem = SocketLook.systemBusProblem(environment: context.environment)

@@ -8,7 +8,7 @@ struct Finding: Encodable, Equatable {
         case ok
         /// Worth knowing; the device rings.
         case note
-        /// The device will not ring soon, or not in every case.
+        /// The device will not ring soon, or not in every case; or nothing would bring its store back.
         case warning
         /// The device does not ring.
         case problem

@@ -89,7 +89,7 @@ enum DaemonCheck {
         else {
             return .problem(name, error.message, code: error.code)
         }
-        let command = (facts.userID == 0 ? "systemctl" : facts.isSystem ? "sudo systemctl" : "systemctl --user")
+        let command = facts.systemctl
         let line = unit.lastLine.map { ": \($0)" } ?? ""
         switch (unit.load, unit.active) {
         case ("masked", _):

@@ -3,7 +3,7 @@ import FileSystem
 import Glibc
 import RingwakeCore
 
-/// The daemon's unit, as systemd reports it.
+/// A unit, as systemd reports it.
 struct UnitLook: Equatable {
     /// `loaded`, `not-found`, `masked`, ...
     var load: String
@@ -23,7 +23,8 @@ struct UnitLook: Equatable {
 struct SystemTools {
     private static let timeout = Duration.seconds(5)
     private static let maximumBytes = 64 * 1024
-    private static let unit = "ringwaked.service"
+    private static let daemon = "ringwaked.service"
+    private static let backup = "ringwake-backup"
 
     private let isSystem: Bool
     private let systemctl: String?
@@ -44,14 +45,32 @@ struct SystemTools {
 
     /// Nil without systemd.
     func daemonUnit() -> UnitLook? {
-        let names = ["LoadState", "ActiveState", "Result", "ExecMainStatus", "User"]
-        guard let values = properties(names, of: Self.unit, isUser: !isSystem), let load = values["LoadState"] else {
+        unit(Self.daemon) { _ in (isSystem ? [] : ["--user"]) + ["--unit=" + Self.daemon] }
+    }
+
+    /// Nil without systemd, or if the units are not installed.
+    func backupSchedule() -> BackupScheduleLook? {
+        guard let timer = properties(["UnitFileState", "ActiveState"], of: Self.backup + ".timer", isUser: !isSystem),
+            // What systemd says of a run says less than the program, and an earlier run says nothing about the last.
+            let service = unit(
+                Self.backup + ".service", log: { ["_SYSTEMD_INVOCATION_ID=" + ($0["InvocationID"] ?? "")] }),
+            service.load == "loaded"
+        else { return nil }
+        let isEnabled = timer["UnitFileState"]?.hasPrefix("enabled") == true || timer["ActiveState"] == "active"
+        return BackupScheduleLook(isEnabled: isEnabled, service: service)
+    }
+
+    /// - Parameter log: the arguments of journalctl for its log, from its properties.
+    private func unit(_ name: String, log: ([String: String]) -> [String]) -> UnitLook? {
+        let names = ["LoadState", "ActiveState", "Result", "ExecMainStatus", "User", "InvocationID"]
+        guard let values = properties(names, of: name, isUser: !isSystem), let load = values["LoadState"] else {
             return nil
         }
         return UnitLook(
             load: load, active: values["ActiveState"] ?? "", result: values["Result"] ?? "",
             exitStatus: values["ExecMainStatus"] ?? "",
-            user: values["User"].flatMap { $0.isEmpty ? nil : $0 }, lastLine: load == "loaded" ? lastLine() : nil)
+            user: values["User"].flatMap { $0.isEmpty ? nil : $0 },
+            lastLine: load == "loaded" ? lastLine(log(values)) : nil)
     }
 
     /// The unit of a handler; nil if the manager doesn't answer.
@@ -85,11 +104,9 @@ struct SystemTools {
         return values
     }
 
-    private func lastLine() -> String? {
+    private func lastLine(_ log: [String]) -> String? {
         guard let journalctl else { return nil }
-        let scope = isSystem ? [] : ["--user"]
-        let text = run(
-            [journalctl] + scope + ["--quiet", "--no-pager", "--output=cat", "--lines=1", "--unit=" + Self.unit])
+        let text = run([journalctl, "--quiet", "--no-pager", "--output=cat", "--lines=1"] + log)
         return text?.split(separator: "\n").last.map(String.init)
     }
 
