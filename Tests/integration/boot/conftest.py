@@ -25,6 +25,7 @@ def install(root: Root) -> None:
     for program in (programs.RINGWAKED, programs.RINGWAKE):
         root.write(f"/usr/bin/{program.name}", program.read_bytes(), 0o755)
     root.write("/usr/libexec/ringwake/ringwake-audio", AUDIO.read_bytes(), 0o755)
+    root.write("/usr/libexec/ringwake/scheduled-backup", (DEPLOY / "scheduled-backup").read_bytes(), 0o755)
     for kind in ("sysusers.d", "tmpfiles.d"):
         root.write(f"/usr/lib/{kind}/ringwake.conf", (DEPLOY / kind / "ringwake.conf").read_bytes())
     root.write("/usr/share/dbus-1/system.d/ringwake.conf", (DEPLOY / "dbus" / "ringwake.conf").read_bytes())

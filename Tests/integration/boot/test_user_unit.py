@@ -48,6 +48,14 @@ eventually replaced
 eventually alice_is first connected
 as_alice ringwake call end first
 eventually alice_is first ended
+step "a backup of the user's own, with the settings of the user"
+printf 'secret\n' >$home/.config/ringwake/backup-passphrase
+ctl start ringwake-backup
+backup=$(ls -d $home/.local/share/ringwake/backups/ringwake-*.tar.zst)
+[ "$(stat --format='%a %U' "$backup")" = "600 alice" ]
+as_alice ringwake backup verify "$backup" --passphrase-file $home/.config/ringwake/backup-passphrase | grep 'is whole'
+(as_alice ringwake doctor || true) | grep "^ok .* backup .*$backup"
+as_alice ringwake status | grep "^backup .*$backup"
 step "state is not among the configuration, and cleaning deletes none of that"
 test -f $home/.local/state/ringwake/store.db
 ! ls $home/.config/ringwake | grep -E 'store|tokens|lock' || fail "there is state among the configuration"

@@ -25,7 +25,8 @@ def test_lintian_has_neither_errors_nor_warnings(packages: Packages) -> None:
 def test_each_file_to_install_is_in_the_package(packages: Packages) -> None:
     held = contents(packages.current)
     for path in ("/usr/bin/ringwaked", "/usr/bin/ringwake", "/usr/libexec/ringwake/ringwake-audio",
-                 "/usr/libexec/ringwake/ringwake-baresip", "/usr/libexec/ringwake/acme-deploy-hook"):  # fmt: skip
+                 "/usr/libexec/ringwake/ringwake-baresip", "/usr/libexec/ringwake/acme-deploy-hook",
+                 "/usr/libexec/ringwake/scheduled-backup"):  # fmt: skip
         assert held[path] == "-rwxr-xr-x", path
     deploy = programs.ROOT / "deploy"
     expected = [f"/lib/systemd/system/{unit.name}" for unit in (deploy / "systemd" / "system").iterdir()]
