@@ -15,6 +15,12 @@ package enum StateDirectory {
 
     /// Whether a restore leaves the file where it is: it takes the place of all others.
     package static func staysInRestore(_ name: String) -> Bool {
-        name == "lock" || name.hasPrefix(restore) || name.hasPrefix(aside)
+        // The reserve is room on the disk, and e2fsck has its folder in each file system.
+        ["lock", "store.reserve", "lost+found"].contains(name) || name.hasPrefix(restore) || name.hasPrefix(aside)
+    }
+
+    /// Whether a directory with such a file is one of a daemon.
+    package static func isEvidence(_ name: String) -> Bool {
+        ["store.db", "tokens.json", "identity.json"].contains(name)
     }
 }

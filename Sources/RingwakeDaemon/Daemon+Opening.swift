@@ -70,7 +70,7 @@ extension Daemon {
         }
     }
 
-    /// Puts a restore in place that waits for it. One whose records can't be added is given up, and the daemon runs as before.
+    /// Puts a restore in place that waits for it. One that can't be is given up, and the daemon runs as before.
     static func finishRestore(_ configuration: Configuration, _ logger: Logger) throws(RingwakeError) {
         let staged = StagedRestore(directory: configuration.stateDirectory)
         do throws(RingwakeError) {
@@ -83,7 +83,7 @@ extension Daemon {
             else { return }
             logger.notice("a backup was restored", metadata: ["former-state": "\(done.aside ?? "kept")"])
         } catch {
-            guard error.code == .invalidRequest || error.code == .limitReached else { throw error }
+            guard [.invalidRequest, .limitReached, .failed].contains(error.code) else { throw error }
             logger.error("a backup was not restored", metadata: ["why": "\(error.message)"])
         }
     }

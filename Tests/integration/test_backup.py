@@ -32,8 +32,7 @@ def daemon(make_daemon) -> Daemon:
 
 
 def backup(daemon: Daemon, *words: object, status: int = 0, **options) -> dict:
-    where = [] if daemon.process else ["--config", daemon.configuration]
-    done = daemon.ringwake("backup", "create", *words, *where, "--json", **options)
+    done = daemon.ringwake("backup", "create", *words, "--config", daemon.configuration, "--json", **options)
     assert done.returncode == status, done
     return json.loads(done.stdout if status == 0 else done.stderr.splitlines()[-1])
 
@@ -139,7 +138,7 @@ def test_old_backups_go_and_a_hook_gets_the_new_one(daemon: Daemon, tmp_path: Pa
     name.write_text("other")
     done = run(
         "unshare", "--uts", "sh", "-c", 'hostname "$1" && shift && exec "$@"', "sh", "other", RINGWAKE, "backup", "create",
-        "--to", tmp_path, "--no-keys", "--keep", "1", env=daemon.environment(),
+        "--to", tmp_path, "--no-keys", "--keep", "1", "--config", daemon.configuration, env=daemon.environment(),
     )  # fmt: skip
     assert done.returncode == 0 and len(list(tmp_path.glob("ringwake-2*"))) == 5, done
     assert len(look("list", tmp_path)["backups"]) == 6
@@ -188,7 +187,7 @@ def test_a_backup_that_is_killed_is_none_or_whole(daemon: Daemon, tmp_path: Path
     # Large enough that a kill meets each part.
     (state / "ballast").write_bytes(random.Random(5).randbytes(8 << 20))
     generator = random.Random(7)
-    command = [RINGWAKE, "backup", "create", "--to", tmp_path, "--no-keys"]
+    command = [RINGWAKE, "backup", "create", "--to", tmp_path, "--no-keys", "--config", daemon.configuration]
     environment = {**os.environ, **daemon.environment()}
     begun = time.monotonic()
     subprocess.run(command, env=environment, check=True, capture_output=True)
@@ -213,7 +212,7 @@ def test_without_libarchive_what_needs_it_says_what_to_install(daemon: Daemon, t
     hide = 'mount --bind /dev/null "$1" && shift && exec "$@"'
     done = run(
         "unshare", "--mount", "sh", "-c", hide, "sh", os.path.realpath(library), RINGWAKE, "backup", "create", "--to",
-        tmp_path, "--no-keys", env=daemon.environment(),
+        tmp_path, "--no-keys", "--config", daemon.configuration, env=daemon.environment(),
     )  # fmt: skip
     assert done.returncode == 1 and "libarchive" in done.stderr and "libarchive13" in done.stderr, done
 

@@ -54,7 +54,7 @@ def of(records: list[dict], kind: str) -> list[dict]:
 
 def export(daemon: Daemon, path: Path) -> list[dict]:
     options = [] if daemon.process else ["--config", daemon.configuration]
-    done = daemon.ringwake("backup", "export", "--to", path, *options, "--json")
+    done = daemon.ringwake("backup", "export", "--to", path, *(options or ["--config", daemon.configuration]), "--json")
     assert done.returncode == 0, done
     assert json.loads(done.stdout)["bytes"] == path.stat().st_size and path.stat().st_mode & 0o777 == 0o600
     return read(path)

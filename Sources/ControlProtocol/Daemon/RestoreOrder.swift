@@ -41,6 +41,8 @@ package struct RestoreLine: Codable, Equatable, Sendable {
     package var prepared: Prepared?
     /// Whether it is in place; false: the running daemon does it when it starts the next time.
     package var isComplete: Bool?
+    /// What has kept it from being put in place now.
+    package var why: String?
     /// What a merge has added and left out, in records by kind.
     package var added: [String: Int]?
     package var skipped: [String: Int]?
@@ -67,12 +69,13 @@ package struct RestoreLine: Codable, Equatable, Sendable {
     }
 
     package init(
-        progress: StoreLine.Progress? = nil, prepared: Prepared? = nil, isComplete: Bool? = nil,
+        progress: StoreLine.Progress? = nil, prepared: Prepared? = nil, isComplete: Bool? = nil, why: String? = nil,
         added: [String: Int]? = nil, skipped: [String: Int]? = nil
     ) {
         self.progress = progress
         self.prepared = prepared
         self.isComplete = isComplete
+        self.why = why
         self.added = added
         self.skipped = skipped
     }

@@ -23,6 +23,8 @@ package nonisolated struct PortableImport {
     private let store: Store
     private let path: String
     private let boot: Int64
+    /// The pushes that the store had before.
+    private let found: Int64
     /// New identifiers of apps by their former ones.
     private let apps: [AppID: AppID]
     /// Added to the numbers of calls: the store may have calls with these numbers.
@@ -80,6 +82,7 @@ package nonisolated struct PortableImport {
         self.apps = apps
         path = store.path
         offset = try store.connection.number("SELECT max(number) FROM call")
+        found = try store.connection.number("SELECT count(*) FROM push")
         boot = try store.connection.successor("SELECT max(id) FROM boot")
         // No boot has this name.
         try store.connection.run("INSERT INTO boot (id, name) VALUES (?1, ?2)", boot, "import-\(boot)")
@@ -284,6 +287,13 @@ package nonisolated struct PortableImport {
                     + "WHERE generation IN (SELECT generation FROM list_entry)")
             if !generations.isEmpty { try connection.run("UPDATE list_stamp SET stamp = random()") }
             let limits = store.limits
+            // Otherwise the next push would remove what was here for what is older.
+            let added = try connection.number("SELECT count(*) FROM push") - found
+            guard found == 0 || added == 0 || found + added <= Int64(limits.maximumPushes) else {
+                throw unfit(
+                    "the store has \(found) pushes and would get \(added) more, and journal.pushes is \(limits.maximumPushes): "
+                        + "raise it before")
+            }
             for (what, sql, limit) in [
                 ("lists", "SELECT count(*) FROM list", limits.maximumLists),
                 ("entries of lists", "SELECT sum(entries) FROM list", limits.maximumListEntries),

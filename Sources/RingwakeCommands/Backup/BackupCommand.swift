@@ -53,7 +53,7 @@ final class StoreCopy {
         if source.isRunning {
             try copy(source.client, progress)
         } else {
-            try copy(source.file, progress)
+            try copy(try source.file(), progress)
         }
     }
 
@@ -102,6 +102,7 @@ final class StoreCopy {
 /// The store as a backup has it: a copy, or the records of one.
 struct StoreForBackup {
     let source: StoreSource
+    let stateDirectory: String
     let isPortable: Bool
     /// Where the records are written first.
     let scratch: String
@@ -113,22 +114,31 @@ struct StoreForBackup {
     ) throws(RingwakeError) -> Value {
         let copy = try StoreCopy(source, progress: progress)
         defer { withExtendedLifetime(copy) {} }
-        guard isPortable else { return try body(try member("store/store.db", copy.file)) }
+        let owner = try withFiles { () throws(FileSystemError) in try FileSystem.attributes(of: stateDirectory).owner }
+        // Another user may have said where it is, and decides what the name stands for.
+        guard FileSystem.split(copy.file).directory == stateDirectory else {
+            throw RingwakeError(
+                .notPermitted,
+                "the daemon says that the copy of its store is \(copy.file), outside of \(stateDirectory)")
+        }
+        guard isPortable else { return try body(try member("store/store.db", copy.file, owner: owner)) }
         let records = try TemporaryFile(in: scratch)
         let input = try Pipe()
         input.closeWriting()
         progress.begin("writing the records", of: nil, unit: .rows)
         try DaemonProgram().store(
-            ["export", "--file", copy.file], configuration: source.file, input: input.reading,
+            ["export", "--file", copy.file], configuration: try source.file(), input: input.reading,
             output: records.descriptor)
         return try body(try member("portable/records.jsonl", records.path))
     }
 
-    private func member(_ name: String, _ path: String) throws(RingwakeError) -> ArchiveWriter.Source {
+    private func member(
+        _ name: String, _ path: String, owner: UInt32? = nil
+    ) throws(RingwakeError) -> ArchiveWriter.Source {
         guard let name = MemberName(name) else {
             throw RingwakeError(.failed, "no name '\(name)'; report this as a bug")
         }
-        return ArchiveWriter.Source(name, path: path)
+        return ArchiveWriter.Source(name, path: path, owner: owner)
     }
 }
 

@@ -5,6 +5,7 @@ import Cryptography
 import FileSystem
 import Glibc
 import RingwakeCore
+import VoIPCertificates
 
 /// `ringwake backup create`
 struct BackupCreateCommand: DaemonCommand {
@@ -62,13 +63,14 @@ struct BackupCreateCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let source = try StoreSource(control, idle, in: context)
-        let configuration = try DaemonProgram().configuration(source.file)
-        let sources = try BackupSources(configuration, stateDirectory: source.stateDirectory)
+        let configuration = try DaemonProgram().configuration(source.file())
+        let state = try source.stateDirectory(of: configuration)
+        let sources = try BackupSources(configuration, stateDirectory: state)
         let keys = try keys(of: sources, in: context)
         let (folder, path, now) = try target(at: WallClock.seconds(), in: context)
         let progress = WorkProgress("backup", on: context.errors)
         defer { progress.end() }
-        let manifest = try write(path, sources, keys, source, now, progress, in: context)
+        let manifest = try write(path, sources, keys, (source, state), now, progress, in: context)
         progress.end()
         // What it copies may be the only other backup.
         try runHook(path)
@@ -110,6 +112,8 @@ struct BackupCreateCommand: DaemonCommand {
         at seconds: Int64, in context: CommandContext
     ) throws(RingwakeError) -> (folder: String, file: String, time: BackupTime) {
         let path = to ?? BackupFolder.standard(in: context)
+        // Whoever decides what the name stands for decides where root writes and removes.
+        try TrustedDirectory.require(path.hasSuffix(BackupName.suffix) ? FileSystem.split(path).directory : path)
         var status = stat()
         let isFolder = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
         if to == nil, !isFolder {
@@ -130,11 +134,12 @@ struct BackupCreateCommand: DaemonCommand {
     }
 
     private func write(
-        _ path: String, _ sources: BackupSources, _ keys: ArchiveWriter.Keys, _ source: StoreSource, _ now: BackupTime,
+        _ path: String, _ sources: BackupSources, _ keys: ArchiveWriter.Keys,
+        _ store: (source: StoreSource, state: String), _ now: BackupTime,
         _ progress: WorkProgress, in context: CommandContext
     ) throws(RingwakeError) -> BackupManifest {
         try PartialFile.removeAll(in: FileSystem.split(path).directory)
-        let status = try source.status(in: context)
+        let status = try store.source.status(in: context)
         let description = BackupManifest(
             created: now, program: ProductVersion.current, host: LocalNames().hostName ?? "", device: nil,
             kind: portable ? .portable : .raw, store: .init(version: Int(clamping: status.version), bytes: status.bytes)
@@ -147,7 +152,8 @@ struct BackupCreateCommand: DaemonCommand {
             }
         }
         return try StoreForBackup(
-            source: source, isPortable: portable, scratch: ScratchFolder.parent(in: context), progress: progress
+            source: store.source, stateDirectory: store.state, isPortable: portable,
+            scratch: ScratchFolder.parent(in: context), progress: progress
         ).use(write)
     }
 

@@ -52,13 +52,13 @@ struct BackupExportCommand: DaemonCommand {
         let input = try Pipe()
         input.closeWriting()
         guard source.isRunning else {
-            return try program.store(["export"], configuration: source.file, input: input.reading, output: output)
+            return try program.store(["export"], configuration: try source.file(), input: input.reading, output: output)
         }
         let copy = try StoreCopy(source, progress: progress)
         defer { withExtendedLifetime(copy) {} }
         progress.begin("writing the records", of: nil, unit: .rows)
         try program.store(
-            ["export", "--file", copy.file], configuration: source.file, input: input.reading, output: output)
+            ["export", "--file", copy.file], configuration: try source.file(), input: input.reading, output: output)
     }
 }
 

@@ -41,7 +41,7 @@ struct BackupImportCommand: DaemonCommand {
         guard input >= 0 else { throw RingwakeError(FileSystemError(operation: "open", path: file, errno: errno)) }
         defer { if input != STDIN_FILENO { close(input) } }
         let output = try Pipe()
-        try DaemonProgram().store(["import"], configuration: source.file, input: input, output: output.writing)
+        try DaemonProgram().store(["import"], configuration: try source.file(), input: input, output: output.writing)
         output.closeWriting()
         guard let line = try? JSONDecoder().decode(StoreLine.self, from: Data(output.readAll())) else {
             throw RingwakeError(.failed, "ringwaked did not say what it has imported; install the same version of both")

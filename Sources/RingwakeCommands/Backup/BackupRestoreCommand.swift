@@ -144,6 +144,7 @@ struct BackupRestoreCommand: DaemonCommand {
             done = try session.commit()
         }
         (message.added, message.skipped) = (done.added, done.skipped)
+        if let why = done.why { context.errors.write("ringwake: \(TerminalText.printable(why))\n") }
         let formerState = "\(state.directory)/\(aside)"
         do throws(RingwakeError) {
             try target.restart()
@@ -192,6 +193,7 @@ struct BackupRestoreCommand: DaemonCommand {
             guard parts.count == 2, let former = AppID(String(parts[0])), let new = AppID(String(parts[1])) else {
                 throw ValidationError("--map needs OLD=NEW, two bundle IDs, and not '\(pair)'")
             }
+            guard former != new else { throw ValidationError("--map names '\(former)' as its own new name") }
             guard apps.updateValue(new.rawValue, forKey: former.rawValue) == nil else {
                 throw ValidationError("--map names '\(former)' twice")
             }

@@ -19,9 +19,9 @@ struct BackupSources {
 
     /// - Throws: `notPermitted` if this user may not read one of them; `system`.
     ///
-    /// - Parameter stateDirectory: that of a running daemon; nil: the configuration's.
-    init(_ configuration: ConfigurationMessage, stateDirectory: String?) throws(RingwakeError) {
-        try addState(stateDirectory ?? configuration.stateDirectory)
+    /// - Parameter stateDirectory: the daemon's.
+    init(_ configuration: ConfigurationMessage, stateDirectory: String) throws(RingwakeError) {
+        try addState(stateDirectory)
         let directory = FileSystem.split(configuration.file).directory
         var named = [configuration.file]
         for folder in [configuration.file + ".d", configuration.appsDirectory, configuration.teamsDirectory] {

@@ -20,24 +20,27 @@ struct RestoreTarget {
     private let source: StoreSource?
     /// Whether a daemon runs.
     var isRunning: Bool { source?.isRunning ?? false }
-    /// Its state directory.
-    var stateDirectory: String? { source?.stateDirectory }
-
     init(
         _ control: ControlOptions, _ idle: IdleDaemonOptions, in context: CommandContext
     ) throws(RingwakeError) {
         let standard = idle.config ?? StandardDirectory.configuration(in: context) + "/ringwaked.toml"
+        var (path, found): (String, StoreSource?) = (standard, nil)
         do throws(RingwakeError) {
             let source = try StoreSource(control, idle, in: context)
-            self.source = source
-            file = InputFile.absolute(source.file)
+            (path, found) = (try source.file(), source)
         } catch {
             // A restore is what helps then.
             guard error.code == .badConfiguration || error.code == .notFound else { throw error }
-            source = nil
-            file = InputFile.absolute(standard)
         }
+        file = InputFile.absolute(path)
+        source = found
         configuration = FileSystem.exists(file) ? try DaemonProgram().inspect(file).0 : nil
+    }
+
+    /// The state directory that a configuration names, as the running daemon has it.
+    func stateDirectory(_ directory: String) throws(RingwakeError) -> String {
+        guard let source, let configuration, directory == configuration.stateDirectory else { return directory }
+        return try source.stateDirectory(of: configuration)
     }
 
     /// - Throws: `conflict` while there are calls: a restore would end them.
@@ -113,10 +116,18 @@ struct RestoredState {
         let folder = FileSystem.split(configuration).directory + "/"
         var directory = message.stateDirectory
         if directory.hasPrefix(folder) { directory = "\(target.home)/\(directory.dropFirst(folder.utf8.count))" }
-        // A daemon of another user has another standard.
-        if directory == target.configuration?.stateDirectory { directory = target.stateDirectory ?? directory }
+        directory = try target.stateDirectory(directory)
         self.directory = directory
         found = try? FileSystem.attributes(of: directory)
+        guard found != nil else { return }
+        let names = try withFiles { () throws(FileSystemError) in try FileSystem.entries(of: directory) }
+        // A backup can name any folder, and a restore moves aside what is in it.
+        guard names.allSatisfy(StateDirectory.staysInRestore) || names.contains(where: StateDirectory.isEvidence) else {
+            throw RingwakeError(
+                .conflict,
+                "\(directory) is no state directory of a daemon, and is not empty; nothing was changed. Change state_directory, "
+                    + "or restore with --no-configuration")
+        }
     }
 
     /// Creates it if it is missing.
@@ -157,6 +168,7 @@ final class ScratchFolder {
     }
 
     init(in parent: String) throws(RingwakeError) {
+        try Self.require(parent)
         Self.sweep(parent)
         var template = Array("\(parent)/\(Self.prefix)XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
@@ -165,6 +177,19 @@ final class ScratchFolder {
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         self.path = path
         lock = try withFiles { () throws(FileSystemError) in try FileLock(path: "\(path)/\(Self.lockName)") }
+    }
+
+    /// Whoever may rename what others make in it could put a folder of his own in the place of this one.
+    private static func require(_ parent: String) throws(RingwakeError) {
+        var status = stat()
+        guard stat(parent, &status) == 0 else {
+            throw RingwakeError(FileSystemError(operation: "use", path: parent, errno: errno))
+        }
+        let isShared = status.st_mode & (S_IWGRP | S_IWOTH) != 0 && status.st_mode & S_ISVTX == 0
+        guard status.st_uid == 0 || status.st_uid == geteuid(), !isShared else {
+            throw RingwakeError(
+                .notPermitted, "other users may change what is in \(parent); set TMPDIR to a folder where they may not")
+        }
     }
 
     /// Removes what killed restores of this user left: there may be keys in it. The lock of one that runs is held.
@@ -198,6 +223,17 @@ final class ScratchFolder {
     /// Gives the state in a folder in it to the user who is to take it, and lets that user get there.
     func give(_ name: String, to owner: FileAttributes) throws(RingwakeError) {
         guard geteuid() == 0, owner.owner != 0 else { return }
+        var way = FileSystem.split(path).directory
+        while way.utf8.count > 1 {
+            let mode = try withFiles { () throws(FileSystemError) in try FileSystem.attributes(of: way).mode }
+            guard mode & S_IXOTH != 0 else {
+                throw RingwakeError(
+                    .notPermitted,
+                    "the daemon's user cannot get into \(way); set TMPDIR to a folder that all may search, such as /var/tmp"
+                )
+            }
+            way = FileSystem.split(way).directory
+        }
         try withFiles { () throws(FileSystemError) in
             for folder in [path, "\(path)/\(name)"] {
                 try FileSystem.setAttributes(.init(owner: 0, group: 0, mode: 0o711), of: folder)

@@ -63,11 +63,24 @@ struct RestoredFiles {
             } else {
                 continue
             }
-            targets.insert(path)
+            guard Self.isPlain(path) else {
+                throw RingwakeError(
+                    .failed, "the backup has a file for \(path), which leads to another place; nothing was changed")
+            }
+            guard targets.insert(path).inserted else {
+                throw RingwakeError(.failed, "the backup has two files for \(path); nothing was changed")
+            }
             try add("\(folder)/\(file.name)", path, file.mode.bits, in: home, present: target.configuration)
         }
         try addRemoved(target, besides: targets)
         changes = changes.filter { $0.target != target.file } + changes.filter { $0.target == target.file }
+    }
+
+    /// Whether a path is what it looks like.
+    private static func isPlain(_ path: String) -> Bool {
+        path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().allSatisfy {
+            !["", ".", ".."].contains($0)
+        }
     }
 
     private mutating func add(

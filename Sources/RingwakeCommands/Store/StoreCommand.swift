@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import Glibc
 import RingwakeCore
 
 /// `ringwake store`
@@ -85,33 +86,58 @@ struct IdleDaemonOptions: ParsableArguments {
 /// Where the store is: with a running daemon, or in its state directory.
 struct StoreSource {
     let client: ControlClient
-    /// The daemon's configuration.
-    private(set) var file: String
-    /// The state directory of a running daemon: by its own user's standard, which may not be this user's. Nil without one.
-    let stateDirectory: String?
+    /// The configuration that was named, or the standard one.
+    let named: String
+    /// What a running daemon says of itself; nil without one.
+    private let told: StatusMessage?
     /// Whether a daemon runs.
-    var isRunning: Bool { stateDirectory != nil }
+    var isRunning: Bool { told != nil }
 
     init(
         _ control: ControlOptions, _ idle: IdleDaemonOptions, in context: CommandContext
     ) throws(RingwakeError) {
         if let config = idle.config {
-            file = config
+            named = config
             client =
                 control.socket == nil
                 ? ControlClient(path: try DaemonProgram().configuration(config).controlSocket, secret: nil)
                 : control.client(in: context)
         } else {
-            file = StandardDirectory.configuration(in: context) + "/ringwaked.toml"
+            named = StandardDirectory.configuration(in: context) + "/ringwaked.toml"
             client = control.client(in: context)
         }
         do throws(RingwakeError) {
-            let status: StatusMessage = try client.get(RequestTarget("status"))
-            (file, stateDirectory) = (status.configuration, status.stateDirectory)
+            told = try client.get(RequestTarget("status"))
         } catch {
             guard error.code == .daemonNotRunning, control.socket == nil else { throw error }
-            stateDirectory = nil
+            told = nil
         }
+    }
+
+    /// The daemon's configuration. Root takes its place from nobody: the daemon's user would choose what root reads and writes.
+    ///
+    /// - Throws: `conflict` if the daemon has another one than root names.
+    func file() throws(RingwakeError) -> String {
+        guard let told else { return named }
+        guard geteuid() == 0, InputFile.absolute(told.configuration) != InputFile.absolute(named) else {
+            return told.configuration
+        }
+        throw RingwakeError(
+            .conflict,
+            "the daemon says that its configuration is \(told.configuration), and root would use \(named); name the right one "
+                + "with --config, or run this as the daemon's user")
+    }
+
+    /// The daemon's state directory. A daemon of another user has another standard than this user.
+    ///
+    /// - Throws: `conflict` if root would use another one than the daemon.
+    func stateDirectory(of configuration: ConfigurationMessage) throws(RingwakeError) -> String {
+        guard let told, told.stateDirectory != configuration.stateDirectory else { return configuration.stateDirectory }
+        guard geteuid() == 0 else { return told.stateDirectory }
+        throw RingwakeError(
+            .conflict,
+            "the daemon says that its state directory is \(told.stateDirectory), and root would use "
+                + "\(configuration.stateDirectory); run this as the daemon's user")
     }
 
     func status(in context: CommandContext) throws(RingwakeError) -> StoreMessage {
@@ -123,7 +149,7 @@ struct StoreSource {
         let progress = WorkProgress("store", on: context.errors)
         defer { progress.end() }
         var version: Int64?
-        return try DaemonProgram().store(task, configuration: file) { report in
+        return try DaemonProgram().store(task, configuration: file()) { report in
             if version != report.version {
                 version = report.version
                 progress.begin("migrating to version \(report.version)", of: report.allRows, unit: .rows)

@@ -98,6 +98,9 @@ struct DaemonProgram {
     /// The error of a run that has failed; nil if it has not.
     static func refusal(_ status: Int32, _ errors: [UInt8]) -> RingwakeError? {
         guard status != 0 else { return nil }
+        guard status < 128 || !errors.isEmpty else {
+            return RingwakeError(.failed, "ringwaked was ended by signal \(status - 128); try again")
+        }
         let text = String(decoding: errors, as: UTF8.self)
         let prefix = "ringwaked: "
         let line = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]

@@ -29,9 +29,15 @@ struct LineInput {
 
     /// Opens a file.
     init(file path: String, maximumBytes: Int) throws(RingwakeError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else {
+        // A pipe would wait for a writer.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
             throw RingwakeError(.system, FileSystemError(operation: "open", path: path, errno: errno).description)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw RingwakeError(.system, FileSystemError(operation: "read", path: path, errno: EINVAL).description)
         }
         self.init(descriptor: descriptor, maximumBytes: maximumBytes)
         file = File(descriptor)

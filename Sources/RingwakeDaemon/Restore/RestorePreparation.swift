@@ -197,6 +197,10 @@ struct RestorePreparation {
                 where FileSystem.exists(path) { try FileSystem.remove(path) }
             }
         }
+        var said: [String] = []
+        if !isNewDevice, !hasLink, tokens.device != nil {
+            said = ["the keys of the link to the gateway are not in the backup: pair again; the device tokens are new"]
+        }
         if isNewDevice || (!hasLink && tokens.device != nil) { try tokens.bind(to: nil, at: now) }
         for former in apps.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             if identity.identity != nil { try identity.remove(former) }
@@ -208,7 +212,7 @@ struct RestorePreparation {
                 guard renamed.contains(former) else { throw Self.noApp(former) }
             }
         }
-        return identity.damage + tokens.damage
+        return identity.damage + tokens.damage + said
     }
 
     private static func noApp(_ app: AppID) -> RingwakeError {

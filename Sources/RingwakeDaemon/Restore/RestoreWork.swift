@@ -46,7 +46,14 @@ struct RestoreWork {
             try? staged.discard()
             throw error
         }
-        let (isComplete, outcome) = try finish()
+        let (isComplete, outcome): (Bool, StagedRestore.Outcome?)
+        do throws(RingwakeError) {
+            (isComplete, outcome) = try finish()
+        } catch {
+            // It is committed, and the next start goes on.
+            if staged.isWaiting { emit(RestoreLine(isComplete: false, why: error.message)) }
+            throw error
+        }
         emit(
             RestoreLine(
                 isComplete: isComplete, added: outcome?.records?.added, skipped: outcome?.records?.skipped))

@@ -35,7 +35,9 @@ struct StagedRestore {
     private var moving: String { "\(directory)/\(StateDirectory.restore)moving" }
 
     /// Whether one was committed and is not in place.
-    var isWaiting: Bool { FileSystem.exists(ready) || FileSystem.exists(moving) }
+    var isWaiting: Bool { Self.isFolder(ready) || Self.isFolder(moving) }
+    /// What is in place, and is to be removed.
+    private var done: String { "\(directory)/\(StateDirectory.restore)done" }
 
     /// Takes the lock of restores: two must not prepare at once.
     ///
@@ -49,10 +51,27 @@ struct StagedRestore {
         }
     }
 
-    /// Removes what was prepared and not committed.
+    /// Removes what was prepared and not committed, and what is in place.
     func discard() throws(RingwakeError) {
-        guard FileSystem.exists(partial) else { return }
-        try withFiles { () throws(FileSystemError) in try FileSystem.removeTree(partial) }
+        try withFiles { () throws(FileSystemError) in
+            for path in [partial, done] where FileSystem.exists(path) || FileSystem.isLink(path) {
+                if Self.isFolder(path) { try FileSystem.removeTree(path) } else { try FileSystem.remove(path) }
+            }
+        }
+    }
+
+    /// Under a name of its own, so that a half-removed one is no restore.
+    private func remove(_ path: String) throws(RingwakeError) {
+        try discard()
+        try withFiles { () throws(FileSystemError) in
+            try FileSystem.move(path, to: done)
+            try FileSystem.removeTree(done)
+        }
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// Makes what was prepared the state that ``finish(limits:clocks:)`` puts in place.
@@ -60,6 +79,7 @@ struct StagedRestore {
     /// - Throws: `conflict` if the folder for the present state exists.
     func commit(_ order: RestoreOrder) throws(RingwakeError) {
         let aside = "\(directory)/\(order.aside)"
+        if !order.merges { try requireMovable() }
         guard Self.isName(order.aside), order.merges || !FileSystem.exists(aside) else {
             throw RingwakeError(
                 .conflict, "\(aside) exists already, or is no place for a former state; nothing was changed")
@@ -74,38 +94,72 @@ struct StagedRestore {
     ///
     /// - Parameter report: called now and then while the records of a merge are added.
     /// - Returns: nil if there is none.
-    /// - Throws: `system` if a file can't be moved; the next call goes on. An error of the records of a merge, which has
-    ///   changed nothing then and is given up.
+    /// - Throws: `system` if a file can't be put in its place; the next call goes on. `failed` for one that can't be used, and
+    ///   `invalidRequest` or `limitReached` for a merge that can't be: these are given up and have changed nothing.
     func finish(
         limits: JournalLimits, report: () -> Void = {}, clocks: () throws(RingwakeError) -> JournalClocks
     ) throws(RingwakeError) -> Outcome? {
         var outcome: Outcome?
-        if FileSystem.exists(ready) {
+        if Self.isFolder(ready) {
             let order = try readOrder()
             guard !order.merges else { return try merge(order, limits: limits, clocks: try clocks(), report) }
             try moveAside(to: order.aside)
             outcome = Outcome(aside: "\(directory)/\(order.aside)")
         }
-        guard FileSystem.exists(moving) else { return outcome }
+        guard Self.isFolder(moving) else { return outcome }
         try withFiles { () throws(FileSystemError) in
             for name in try FileSystem.entries(of: moving) where name != Self.orderFile {
                 try FileSystem.move("\(moving)/\(name)", to: "\(directory)/\(name)")
             }
-            try FileSystem.removeTree(moving)
         }
+        try remove(moving)
         return outcome ?? Outcome()
     }
 
     private func readOrder() throws(RingwakeError) -> RestoreOrder {
         let path = "\(ready)/\(Self.orderFile)"
-        let bytes = try withFiles { () throws(FileSystemError) in try FileSystem.read(path, maximumSize: 1 << 20) }
-        guard let order = try? JSONDecoder().decode(RestoreOrder.self, from: Data(bytes)),
-            Self.isName(order.aside)
+        let bytes: [UInt8]
+        do throws(FileSystemError) {
+            bytes = try FileSystem.read(path, maximumSize: 1 << 20)
+        } catch {
+            throw try givingUp(error.description)
+        }
+        guard let order = try? JSONDecoder().decode(RestoreOrder.self, from: Data(bytes)), Self.isName(order.aside)
         else {
-            throw RingwakeError(
-                .system, "\(path) was not written by a restore; remove \(ready) to go on with the state as it is")
+            throw try givingUp("\(path) was not written by a restore")
         }
         return order
+    }
+
+    /// Sets aside what waits and can't be used: a daemon has to start.
+    private func givingUp(_ why: String) throws(RingwakeError) -> RingwakeError {
+        let unusable = "\(directory)/\(StateDirectory.restore)unusable"
+        try withFiles { () throws(FileSystemError) in
+            if Self.isFolder(unusable) { try FileSystem.removeTree(unusable) }
+            try FileSystem.move(ready, to: unusable)
+        }
+        return RingwakeError(
+            .failed,
+            "a restore that waited cannot be used: \(why). It is in \(unusable) now, and the state is as it was")
+    }
+
+    /// What has the name of a restored file has to be movable: otherwise the restore could not be completed, and the daemon
+    /// not start.
+    private func requireMovable() throws(RingwakeError) {
+        var own = stat()
+        guard lstat(directory, &own) == 0 else { return }
+        let names = try withFiles { () throws(FileSystemError) in try FileSystem.entries(of: partial) }
+        for name in names where !StateDirectory.staysInRestore(name) {
+            let path = "\(directory)/\(name)"
+            var status = stat()
+            guard lstat(path, &status) == 0 else { continue }
+            let isFolder = status.st_mode & S_IFMT == S_IFDIR
+            guard status.st_dev == own.st_dev, !isFolder || access(path, W_OK) == 0 else {
+                throw RingwakeError(
+                    .conflict,
+                    "\(path) cannot be moved aside: it is a mount point or another user's; nothing was changed")
+            }
+        }
     }
 
     private static func isName(_ aside: String) -> Bool {
@@ -116,7 +170,12 @@ struct StagedRestore {
         try withFiles { () throws(FileSystemError) in
             try FileSystem.createDirectory("\(directory)/\(aside)", mode: 0o700)
             for name in try FileSystem.entries(of: directory) where !StateDirectory.staysInRestore(name) {
-                try FileSystem.move("\(directory)/\(name)", to: "\(directory)/\(aside)/\(name)")
+                do throws(FileSystemError) {
+                    try FileSystem.move("\(directory)/\(name)", to: "\(directory)/\(aside)/\(name)")
+                } catch {
+                    // A mount point, a folder of another user, a name that is no text: it is in nobody's way.
+                    guard !FileSystem.exists("\(ready)/\(name)") else { throw error }
+                }
             }
             // There was no state, as on a new machine.
             if try FileSystem.entries(of: "\(directory)/\(aside)").isEmpty {
@@ -130,7 +189,12 @@ struct StagedRestore {
         _ order: RestoreOrder, limits: JournalLimits, clocks: JournalClocks, _ report: () -> Void
     ) throws(RingwakeError) -> Outcome {
         var number = 0
-        var lines = try LineInput(file: "\(ready)/\(Self.records)", maximumBytes: PortableImport.maximumLineBytes)
+        var lines: LineInput
+        do throws(RingwakeError) {
+            lines = try LineInput(file: "\(ready)/\(Self.records)", maximumBytes: PortableImport.maximumLineBytes)
+        } catch {
+            throw try givingUp(error.message)
+        }
         let result: Result<PortableImport.Outcome, RingwakeError>
         do throws(RingwakeError) {
             result = .success(
@@ -146,7 +210,7 @@ struct StagedRestore {
             guard error.code == .invalidRequest || error.code == .limitReached else { throw error }
             result = .failure(error)
         }
-        try withFiles { () throws(FileSystemError) in try FileSystem.removeTree(ready) }
+        try remove(ready)
         return Outcome(records: try result.get())
     }
 

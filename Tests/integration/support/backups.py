@@ -50,7 +50,7 @@ def create(daemon: Daemon, file: Path, *words: object) -> Path:
 
 
 def where(daemon: Daemon) -> list[object]:
-    return [] if daemon.process else ["--config", daemon.configuration]
+    return ["--config", daemon.configuration]
 
 
 def restore(daemon: Daemon, file: Path, *words: object, status: int = 0) -> dict:
