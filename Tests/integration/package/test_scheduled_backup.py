@@ -125,14 +125,14 @@ install_package /packages/older.deb
 . /usr/local/bin/set-up
 {COMMON}
 systemctl enable --now ringwake-backup.timer
-# A hook that waits until it may go on, as one that copies to a slow server.
+# A hook that waits until it may go on, as one that copies to a slow server. A second run would not.
 mkfifo /run/gate
-printf '#!/bin/sh\\ntouch /run/copying\\ncat /run/gate\\n' >/usr/local/bin/copy-backup
+printf '#!/bin/sh\\ntest ! -e /run/copying || exit 0\\ntouch /run/copying\\ncat /run/gate\\n' >/usr/local/bin/copy-backup
 echo 'HOOK=/usr/local/bin/copy-backup' >/etc/ringwake/backup.env
 systemctl start --no-block ringwake-backup
 eventually test -e /run/copying
 install_package /packages/ringwake.deb
-echo >/run/gate
+timeout 60 sh -c 'echo >/run/gate'
 made() {{ test "$(systemctl show --property ActiveState --value ringwake-backup)" = inactive; }}
 eventually made
 test "$(systemctl show --property Result --value ringwake-backup)" = success
