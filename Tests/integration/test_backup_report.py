@@ -77,7 +77,7 @@ def test_the_newest_backup_and_its_age(machine: Machine) -> None:
     assert note["state"] == "note"
     assert "backup" not in json.loads(machine.ringwake("status", "--json"))
     assert "backup" not in machine.ringwake("status")
-    made = json.loads(machine.ringwake("backup", "create", "--no-keys", "--json"))["file"]
+    made = json.loads(machine.ringwake("backup", "create", "--no-keys", "--config", machine.daemon.configuration, "--json"))["file"]
     assert machine.doctor().named("backup", "the newest is", f"old: {made}")["state"] == "ok"
     file = machine.date(timedelta(days=3, hours=2, minutes=30))
     status = json.loads(machine.ringwake("status", "--json"))
@@ -93,7 +93,7 @@ def test_a_schedule_that_makes_no_backups(machine: Machine) -> None:
     machine.doctor().named("backup", "there is none", "enable --now ringwake-backup.timer")
     machine.schedule(timer="enabled")
     machine.doctor().named("backup", "there is none", "start ringwake-backup")
-    machine.ringwake("backup", "create", "--no-keys")
+    machine.ringwake("backup", "create", "--no-keys", "--config", machine.daemon.configuration)
     machine.date(timedelta(days=6, hours=23))
     assert machine.found() == ["ok"]
     machine.date(timedelta(days=7, hours=1))
