@@ -49,8 +49,8 @@ struct StoreMigrateCommand: DaemonCommand {
             The daemon migrates its store by itself when it starts. Run this to do it
             before, or with --dry-run to see what it does, how long it takes and how much
             room it needs. The former store is kept until the new one has been opened: a
-            crash at any moment leaves the one or the other, whole. While a daemon runs there is
-            nothing to do: it has migrated its store.
+            crash at any moment leaves the one or the other, whole. While a daemon runs,
+            there is nothing to do: it has migrated its store.
             """)
 
     @Flag(help: "Show what would be done, and change nothing.")
