@@ -53,6 +53,7 @@ struct BackupCreateCommand: DaemonCommand {
         let bytes: Int64
         let keys: String
         let missing: [String]
+        let foreign: [String]
         let removed: [String]
     }
 
@@ -77,6 +78,7 @@ struct BackupCreateCommand: DaemonCommand {
         let removed = try removeOld(in: folder, new: BackupName(now))
         let message = Message(
             file: path, bytes: InputFile.size(of: path) ?? 0, keys: manifest.keys.rawValue, missing: sources.missing,
+            foreign: sources.foreign,
             removed: removed)
         return try show(message, text(message), in: context)
     }
@@ -85,6 +87,7 @@ struct BackupCreateCommand: DaemonCommand {
         var lines = ["\(message.file): \(message.bytes) bytes"]
         if message.keys == BackupManifest.Keys.leftOut.rawValue { lines.append("private keys are not in it") }
         lines += message.missing.map { "is not there, and not in the backup: \($0)" }
+        lines += message.foreign.map { "belongs to another user, and is not in the backup: \($0)" }
         lines += message.removed.map { "removed: \($0)" }
         return lines.map { TerminalText.printable($0) + "\n" }.joined()
     }

@@ -16,6 +16,8 @@ struct BackupSources {
     private(set) var keys: [ArchiveWriter.Source] = []
     /// Files that the configuration names and that aren't there.
     private(set) var missing: [String] = []
+    /// Files in the state directory that belong to another user than the directory, and aren't backed up.
+    private(set) var foreign: [String] = []
 
     /// - Throws: `notPermitted` if this user may not read one of them; `system`.
     ///
@@ -83,6 +85,8 @@ struct BackupSources {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, let member = MemberName("state/" + name)
         else { return }
+        // An administrator's note, or a second name that the daemon's user gave to a file of root's.
+        guard status.st_uid == owner else { return foreign.append(path) }
         let source = ArchiveWriter.Source(member, path: path, owner: owner)
         if name.hasSuffix(BackupSources.keySuffix) { keys.append(source) } else { files.append(source) }
     }
