@@ -112,7 +112,7 @@ struct BackupRestoreCommand: DaemonCommand {
         // A dry run leaves nothing behind, not even a lock.
         let place = dryRun ? try folder.makeFolder("state", for: state.owner) : state.directory
         if !dryRun { try state.create() }
-        let aside = state.unusedAside(at: WallClock.seconds())
+        let aside = state.unusedAside(at: WallClock.seconds(), files.changes.map(\.target))
         let order = RestoreOrder(
             folder: folder.path + "/backup", aside: aside, merges: merge,
             identity: keepIdentity ? .kept : newIdentity ? .new : .automatic, apps: try apps(refusing: ()))

@@ -141,12 +141,14 @@ struct RestoredState {
 }
 
 extension RestoredState {
-    /// A new name for what is moved aside.
-    func unusedAside(at seconds: Int64) -> String {
+    /// A new name for what is moved aside: the state, and files that get it added to their own names.
+    func unusedAside(at seconds: Int64, _ files: [String]) -> String {
         let name = StateDirectory.aside + BackupTime(secondsSince1970: seconds).description.filter { $0 != ":" }
         var unused = name
         var number = 1
-        while FileSystem.exists("\(directory)/\(unused)") {
+        while FileSystem.exists("\(directory)/\(unused)")
+            || files.contains(where: { FileSystem.exists("\($0).\(unused)") })
+        {
             number += 1
             unused = "\(name)-\(number)"
         }

@@ -153,13 +153,24 @@ struct StagedRestore {
             let path = "\(directory)/\(name)"
             var status = stat()
             guard lstat(path, &status) == 0 else { continue }
-            let isFolder = status.st_mode & S_IFMT == S_IFDIR
-            guard status.st_dev == own.st_dev, !isFolder || access(path, W_OK) == 0 else {
+            let isMovable =
+                status.st_mode & S_IFMT == S_IFDIR
+                ? status.st_dev == own.st_dev && access(path, W_OK) == 0 : !isMountPoint(file: path)
+            guard isMovable else {
                 throw RingwakeError(
                     .conflict,
                     "\(path) cannot be moved aside: it is a mount point or another user's; nothing was changed")
             }
         }
+    }
+
+    /// Whether something is mounted on a file. Its device number says nothing: an overlay gives files those of its layers.
+    private func isMountPoint(file path: String) -> Bool {
+        let trial = "\(directory)/\(StateDirectory.restore)trial"
+        unlink(trial)
+        guard link(path, trial) == 0 else { return errno == EXDEV }
+        unlink(trial)
+        return false
     }
 
     private static func isName(_ aside: String) -> Bool {
