@@ -319,14 +319,14 @@ final class Daemon {
         }
     }
 
-    /// Stops, and starts again: for a restore, which the start puts in place.
+    /// Stops, and starts again: for a restore, which the start puts in place. A daemon that stops already goes on with that.
     func restart() {
-        restarts = true
-        stop("restart")
+        if !isStopping { stop("restart", restarting: true) }
     }
 
-    /// Stops accepting pushes, answers the open requests, and ends the loop. A second signal ends it at once.
-    private func stop(_ signal: String) {
+    /// Stops accepting pushes, answers the open requests, and ends the loop. A second signal ends it at once, and for good.
+    private func stop(_ signal: String, restarting: Bool = false) {
+        restarts = restarting
         guard !isStopping else { return runLoop.stop() }
         isStopping = true
         logger.notice("ringwaked is stopping", metadata: ["signal": "\(signal)"])

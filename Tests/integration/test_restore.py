@@ -17,6 +17,7 @@ from support.backups import (
     BACKED_UP, ENDS, NEWER, create, known, own_certificates, push_to, pushes, restore, rewritten, ring, tree,
 )
 from support.daemon import APP, Daemon
+from support.h2client import H2Client
 from support.programs import RINGWAKE, run
 from support.pushing import push
 from support.store import VERSION
@@ -355,3 +356,32 @@ def test_two_restores_do_not_meet(daemon: Daemon, tmp_path: Path) -> None:
     assert "another restore runs" in restore(daemon, file, status=1)["message"]
     holder.communicate("\n")
     restore(daemon, file)
+
+
+def test_a_stop_ends_a_restart(daemon: Daemon) -> None:
+    """The daemon waits for a sender's request to end when it is told to stop for good."""
+    fields = [(":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/" + "0" * 64)]
+    with H2Client(daemon.host_and_port, daemon.credentials.context()) as client:
+        client.send(fields, body=None, end=False)
+        client.flush()
+        daemon.control.post("/v1/restart")
+        daemon.log_mentions("ringwaked is stopping")
+        os.kill(daemon.pid, signal.SIGTERM)
+        assert daemon.process.wait(20) == 0
+    assert daemon.log.count("ringwaked is ready") == 1
+    daemon.process = None
+
+
+def test_a_restore_that_goes_on_says_where_the_former_state_is(daemon: Daemon) -> None:
+    daemon.stop()
+    state = daemon.directory / "state"
+    (state / "before-restore-then").mkdir()
+    (state / "restore.moving").mkdir()
+    for path in list(state.iterdir()):
+        if path.name not in ("lock", "store.reserve", "before-restore-then", "restore.moving"):
+            path.rename(state / "restore.moving" / path.name)
+    order = {"folder": "/none", "aside": "before-restore-then", "merges": False, "identity": "kept", "apps": {}}
+    (state / "restore.moving" / "order.json").write_text(json.dumps(order))
+    daemon.start()
+    daemon.log_mentions(f"a backup was restored former-state={state}/before-restore-then")
+    assert known(daemon) == BACKED_UP
