@@ -74,14 +74,21 @@ extension Daemon {
     static func finishRestore(_ configuration: Configuration, _ logger: Logger) throws(RingwakeError) {
         let staged = StagedRestore(directory: configuration.stateDirectory)
         do throws(RingwakeError) {
-            // A manager that can't be told may end the start, and the next one begins it again.
-            let report = { try? ServiceNotification.starting(mergePause).send() }
+            let report = {
+                // A manager that can't be told may end the start, and the next one begins it again. To a service that has
+                // executed itself again it is no start: there the watchdog counts.
+                for notification in [ServiceNotification.starting(mergePause), .alive] { try? notification.send() }
+            }
             guard
                 let done = try staged.finish(
-                    limits: configuration.journal, report: { _ = report() },
-                    clocks: { () throws(RingwakeError) in try clocks() })
+                    limits: configuration.journal, report: report, clocks: { () throws(RingwakeError) in try clocks() })
             else { return }
-            logger.notice("a backup was restored", metadata: ["former-state": "\(done.aside ?? "kept")"])
+            if let records = done.records {
+                let (added, skipped) = (records.added.values.reduce(0, +), records.skipped.values.reduce(0, +))
+                logger.notice("a backup was merged", metadata: ["added": "\(added)", "left-out": "\(skipped)"])
+            } else {
+                logger.notice("a backup was restored", metadata: ["former-state": "\(done.aside ?? "none")"])
+            }
         } catch {
             guard [.invalidRequest, .limitReached, .failed].contains(error.code) else { throw error }
             logger.error("a backup was not restored", metadata: ["why": "\(error.message)"])

@@ -44,12 +44,12 @@ struct StoreWork {
         limits = configuration.journal
         copy = task == .export ? other : nil
         var status = stat()
-        guard stat(copy ?? directory, &status) == 0 else {
+        // Of a copy the folder counts: its owner decides what the name of the copy stands for.
+        let folder = copy.map { FileSystem.split($0).directory } ?? directory
+        guard stat(folder, &status) == 0 else {
             throw RingwakeError(
                 .notFound,
-                copy == nil
-                    ? "there is no state directory \(directory); start the daemon, which makes one, or restore a backup"
-                    : "there is no copy \(copy ?? ""); make it again")
+                "there is no state directory \(folder); start the daemon, which makes one, or restore a backup")
         }
         try CheckUser.become("\(status.st_uid)")
     }
@@ -82,13 +82,7 @@ struct StoreWork {
     }
 
     private func migrate() throws(RingwakeError) {
-        var percent = -1
-        let damage = try store().migrate { progress in
-            guard progress.percent != percent else { return }
-            percent = progress.percent
-            let done = StoreLine.Progress(version: progress.version, rows: progress.rows, allRows: progress.allRows)
-            emit(StoreLine(progress: done))
-        }
+        let damage = try store().migrate(report: Self.eachPercent { emit(StoreLine(progress: $0)) })
         var message = StoreMessage(try store().report())
         message.damage = damage.isEmpty ? nil : damage
         emit(StoreLine(store: message))
@@ -109,6 +103,16 @@ struct StoreWork {
         emit(StoreCopyLine(percent: 100, file: path, bytes: Int64(status.st_size)))
         var buffer = [UInt8](repeating: 0, count: 4096)
         while Glibc.read(STDIN_FILENO, &buffer, buffer.count) > 0 {}
+    }
+
+    /// Passes on each percent of a migration once.
+    static func eachPercent(_ body: @escaping (StoreLine.Progress) -> Void) -> (MigrationProgress) -> Void {
+        var percent = -1
+        return { progress in
+            guard progress.percent != percent else { return }
+            percent = progress.percent
+            body(.init(version: progress.version, rows: progress.rows, allRows: progress.allRows))
+        }
     }
 
     static func header(_ header: inout JSONWriter) {

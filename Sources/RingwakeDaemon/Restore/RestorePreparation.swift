@@ -44,7 +44,8 @@ struct RestorePreparation {
         report: @escaping (MigrationProgress) -> Void
     ) throws(RingwakeError) -> RestoreLine.Prepared {
         try staged.discard()
-        try withFiles { () throws(FileSystemError) in try FileSystem.createDirectory(target, mode: 0o700) }
+        try StagedRestore.withFiles { () throws(FileSystemError) in try FileSystem.createDirectory(target, mode: 0o700)
+        }
         var prepared = try takeStore(report)
         guard !order.merges else {
             if let unknown = apps.keys.first(where: { !renamed.contains($0) }) { throw Self.noApp(unknown) }
@@ -91,7 +92,7 @@ struct RestorePreparation {
         if order.merges {
             try removeStore()
         } else {
-            try withFiles { () throws(FileSystemError) in try FileSystem.remove(recordsFile) }
+            try StagedRestore.withFiles { () throws(FileSystemError) in try FileSystem.remove(recordsFile) }
         }
         return prepared
     }
@@ -120,7 +121,7 @@ struct RestorePreparation {
     }
 
     private func removeStore() throws(RingwakeError) {
-        try withFiles { () throws(FileSystemError) in
+        try StagedRestore.withFiles { () throws(FileSystemError) in
             for name in try FileSystem.entries(of: target) where name != StagedRestore.records {
                 let path = "\(target)/\(name)"
                 var status = stat()
@@ -139,7 +140,7 @@ struct RestorePreparation {
     private func takeState() throws(RingwakeError) {
         let source = "\(order.folder)/state"
         guard FileSystem.exists(source) else { return }
-        let names = try withFiles { () throws(FileSystemError) in try FileSystem.entries(of: source) }
+        let names = try StagedRestore.withFiles { () throws(FileSystemError) in try FileSystem.entries(of: source) }
         for name in names where StateDirectory.isBackedUp(name) {
             try takeTree("\(source)/\(name)", "\(target)/\(name)")
         }
@@ -147,7 +148,9 @@ struct RestorePreparation {
             // A backup without keys, on the machine that has them.
             let present = "\(staged.directory)/\(name)"
             guard FileSystem.exists(present) else { continue }
-            try withFiles { () throws(FileSystemError) in try FileSystem.copy(present, to: "\(target)/\(name)") }
+            try StagedRestore.withFiles { () throws(FileSystemError) in
+                try FileSystem.copy(present, to: "\(target)/\(name)")
+            }
         }
     }
 
@@ -156,7 +159,7 @@ struct RestorePreparation {
         guard lstat(source, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
             return try take(source, destination)
         }
-        let names = try withFiles { () throws(FileSystemError) in
+        let names = try StagedRestore.withFiles { () throws(FileSystemError) in
             try FileSystem.createDirectory(destination, mode: 0o700)
             return try FileSystem.entries(of: source)
         }
@@ -164,7 +167,7 @@ struct RestorePreparation {
     }
 
     private func take(_ source: String, _ destination: String) throws(RingwakeError) {
-        try withFiles { () throws(FileSystemError) in
+        try StagedRestore.withFiles { () throws(FileSystemError) in
             do throws(FileSystemError) {
                 try FileSystem.move(source, to: destination)
             } catch {
@@ -192,7 +195,7 @@ struct RestorePreparation {
         }
         let hasLink = !isNewDevice && FileSystem.exists("\(target)/device.pem")
         if !hasLink {
-            try withFiles { () throws(FileSystemError) in
+            try StagedRestore.withFiles { () throws(FileSystemError) in
                 for path in Self.link.flatMap({ ["\(target)/\($0)", "\(target)/copies/\($0)"] })
                 where FileSystem.exists(path) { try FileSystem.remove(path) }
             }
@@ -217,11 +220,5 @@ struct RestorePreparation {
 
     private static func noApp(_ app: AppID) -> RingwakeError {
         RingwakeError(.notFound, "there is no app '\(app)' in the backup; nothing was changed")
-    }
-
-    private func withFiles<Value>(
-        _ body: () throws(FileSystemError) -> Value
-    ) throws(RingwakeError) -> Value {
-        do throws(FileSystemError) { return try body() } catch { throw StagedRestore.failure(error) }
     }
 }

@@ -5,7 +5,6 @@ internal import FoundationEssentials
 internal import Glibc
 internal import PushJournal
 internal import RingwakeCore
-internal import StoreMigration
 
 /// `ringwaked --store restore`, for `ringwake backup restore`: see ``RestoreOrder``.
 struct RestoreWork {
@@ -31,13 +30,8 @@ struct RestoreWork {
         }
         do throws(RingwakeError) {
             var preparation = try RestorePreparation(staged, order, limits: limits, clocks: try Daemon.clocks())
-            var percent = -1
-            let prepared = try preparation.prepare { progress in
-                guard progress.percent != percent else { return }
-                percent = progress.percent
-                let done = StoreLine.Progress(version: progress.version, rows: progress.rows, allRows: progress.allRows)
-                emit(RestoreLine(progress: done))
-            }
+            let prepared = try preparation.prepare(
+                report: StoreWork.eachPercent { emit(RestoreLine(progress: $0)) })
             emit(RestoreLine(prepared: prepared))
             guard try input.next() == Array(RestoreOrder.commit.utf8) else { return try staged.discard() }
             try staged.commit(order)

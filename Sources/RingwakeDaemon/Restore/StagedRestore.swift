@@ -36,8 +36,6 @@ struct StagedRestore {
 
     /// Whether one was committed and is not in place.
     var isWaiting: Bool { Self.isFolder(ready) || Self.isFolder(moving) }
-    /// What is in place, and is to be removed.
-    private var done: String { "\(directory)/\(StateDirectory.restore)done" }
 
     /// Takes the lock of restores: two must not prepare at once.
     ///
@@ -51,19 +49,24 @@ struct StagedRestore {
         }
     }
 
-    /// Removes what was prepared and not committed, and what is in place.
-    func discard() throws(RingwakeError) {
+    /// Removes what was prepared and not committed.
+    func discard() throws(RingwakeError) { try Self.removeAnything(partial) }
+
+    private static func removeAnything(_ path: String) throws(RingwakeError) {
         try withFiles { () throws(FileSystemError) in
-            for path in [partial, done] where FileSystem.exists(path) || FileSystem.isLink(path) {
-                if Self.isFolder(path) { try FileSystem.removeTree(path) } else { try FileSystem.remove(path) }
+            if isFolder(path) {
+                try FileSystem.removeTree(path)
+            } else if FileSystem.exists(path) || FileSystem.isLink(path) {
+                try FileSystem.remove(path)
             }
         }
     }
 
     /// Under a name of its own, so that a half-removed one is no restore.
     private func remove(_ path: String) throws(RingwakeError) {
-        try discard()
-        try withFiles { () throws(FileSystemError) in
+        let done = "\(directory)/\(StateDirectory.restore)done"
+        try Self.removeAnything(done)
+        try Self.withFiles { () throws(FileSystemError) in
             try FileSystem.move(path, to: done)
             try FileSystem.removeTree(done)
         }
@@ -84,7 +87,7 @@ struct StagedRestore {
             throw RingwakeError(
                 .conflict, "\(aside) exists already, or is no place for a former state; nothing was changed")
         }
-        try withFiles { () throws(FileSystemError) in
+        try Self.withFiles { () throws(FileSystemError) in
             try FileSystem.replace("\(partial)/\(Self.orderFile)", with: controlJSON(order), mode: 0o600)
             try FileSystem.move(partial, to: ready)
         }
@@ -99,34 +102,30 @@ struct StagedRestore {
     func finish(
         limits: JournalLimits, report: () -> Void = {}, clocks: () throws(RingwakeError) -> JournalClocks
     ) throws(RingwakeError) -> Outcome? {
-        var outcome: Outcome?
         if Self.isFolder(ready) {
-            let order = try readOrder()
+            let order: RestoreOrder
+            do throws(RingwakeError) { order = try readOrder(in: ready) } catch { throw try givingUp(error.message) }
             guard !order.merges else { return try merge(order, limits: limits, clocks: try clocks(), report) }
             try moveAside(to: order.aside)
-            outcome = Outcome(aside: "\(directory)/\(order.aside)")
         }
-        guard Self.isFolder(moving) else { return outcome }
-        try withFiles { () throws(FileSystemError) in
+        guard Self.isFolder(moving) else { return nil }
+        // It only says where the former state is: everything else goes on without.
+        let aside = (try? readOrder(in: moving)).map { "\(directory)/\($0.aside)" }
+        try Self.withFiles { () throws(FileSystemError) in
             for name in try FileSystem.entries(of: moving) where name != Self.orderFile {
                 try FileSystem.move("\(moving)/\(name)", to: "\(directory)/\(name)")
             }
         }
         try remove(moving)
-        return outcome ?? Outcome()
+        return Outcome(aside: aside.flatMap { FileSystem.exists($0) ? $0 : nil })
     }
 
-    private func readOrder() throws(RingwakeError) -> RestoreOrder {
-        let path = "\(ready)/\(Self.orderFile)"
-        let bytes: [UInt8]
-        do throws(FileSystemError) {
-            bytes = try FileSystem.read(path, maximumSize: 1 << 20)
-        } catch {
-            throw try givingUp(error.description)
-        }
+    private func readOrder(in folder: String) throws(RingwakeError) -> RestoreOrder {
+        let path = "\(folder)/\(Self.orderFile)"
+        let bytes = try Self.withFiles { () throws(FileSystemError) in try FileSystem.read(path, maximumSize: 1 << 20) }
         guard let order = try? JSONDecoder().decode(RestoreOrder.self, from: Data(bytes)), Self.isName(order.aside)
         else {
-            throw try givingUp("\(path) was not written by a restore")
+            throw RingwakeError(.failed, "\(path) was not written by a restore")
         }
         return order
     }
@@ -134,10 +133,8 @@ struct StagedRestore {
     /// Sets aside what waits and can't be used: a daemon has to start.
     private func givingUp(_ why: String) throws(RingwakeError) -> RingwakeError {
         let unusable = "\(directory)/\(StateDirectory.restore)unusable"
-        try withFiles { () throws(FileSystemError) in
-            if Self.isFolder(unusable) { try FileSystem.removeTree(unusable) }
-            try FileSystem.move(ready, to: unusable)
-        }
+        try Self.removeAnything(unusable)
+        try Self.withFiles { () throws(FileSystemError) in try FileSystem.move(ready, to: unusable) }
         return RingwakeError(
             .failed,
             "a restore that waited cannot be used: \(why). It is in \(unusable) now, and the state is as it was")
@@ -148,7 +145,7 @@ struct StagedRestore {
     private func requireMovable() throws(RingwakeError) {
         var own = stat()
         guard lstat(directory, &own) == 0 else { return }
-        let names = try withFiles { () throws(FileSystemError) in try FileSystem.entries(of: partial) }
+        let names = try Self.withFiles { () throws(FileSystemError) in try FileSystem.entries(of: partial) }
         for name in names where !StateDirectory.staysInRestore(name) {
             let path = "\(directory)/\(name)"
             var status = stat()
@@ -178,7 +175,7 @@ struct StagedRestore {
     }
 
     private func moveAside(to aside: String) throws(RingwakeError) {
-        try withFiles { () throws(FileSystemError) in
+        try Self.withFiles { () throws(FileSystemError) in
             try FileSystem.createDirectory("\(directory)/\(aside)", mode: 0o700)
             for name in try FileSystem.entries(of: directory) where !StateDirectory.staysInRestore(name) {
                 do throws(FileSystemError) {
@@ -237,10 +234,11 @@ struct StagedRestore {
         return apps
     }
 
-    private func withFiles<Value>(
+    /// Says of a file's error that it is the state directory's.
+    static func withFiles<Value>(
         _ body: () throws(FileSystemError) -> Value
     ) throws(RingwakeError) -> Value {
-        do throws(FileSystemError) { return try body() } catch { throw Self.failure(error) }
+        do throws(FileSystemError) { return try body() } catch { throw failure(error) }
     }
 
     static func failure(_ error: FileSystemError) -> RingwakeError {
