@@ -187,7 +187,7 @@ package struct ArchiveReader {
             try body(bytes)
             try meter.add(bytes.count)
         }
-        guard rest == 0, Hexadecimal.text(of: digest.finish()) == member.sha256 else {
+        guard rest == 0, encodeHex(digest.finish()) == member.sha256 else {
             throw .damagedBackup(path, "\(member.name) has another checksum")
         }
     }

@@ -86,7 +86,7 @@ package enum ArchiveWriter {
             try meter.add(bytes.count)
         }
         return BackupManifest.Member(
-            name: source.name, bytes: file.bytes, sha256: Hexadecimal.text(of: digest.finish()), mode: file.mode,
+            name: source.name, bytes: file.bytes, sha256: encodeHex(digest.finish()), mode: file.mode,
             origin: source.origin)
     }
 
@@ -103,7 +103,7 @@ package enum ArchiveWriter {
             try tar.write(bytes)
             try meter.add(bytes.count)
         }
-        guard Hexadecimal.text(of: digest.finish()) == member.sha256 else { throw .changedSource(source.path) }
+        guard encodeHex(digest.finish()) == member.sha256 else { throw .changedSource(source.path) }
     }
 
     /// The member with the keys, which this adds to the manifest.
@@ -119,7 +119,7 @@ package enum ArchiveWriter {
             manifest.keys = .encrypted
             manifest.members.insert(
                 BackupManifest.Member(
-                    name: .sealedKeys, bytes: Int64(sealed.count), sha256: Hexadecimal.text(of: SHA256.digest(sealed)),
+                    name: .sealedKeys, bytes: Int64(sealed.count), sha256: encodeHex(SHA256.digest(sealed)),
                     mode: FileMode(0o600), origin: nil), at: 0)
             return sealed
         }

@@ -93,7 +93,7 @@ package struct BackupManifest: Codable, Equatable, Sendable {
 
     /// The contents of the member that follows the manifest.
     static func digestText(of encoded: [UInt8]) -> [UInt8] {
-        Array("\(Hexadecimal.text(of: SHA256.digest(encoded)))  \(MemberName.manifest)\n".utf8)
+        Array("\(encodeHex(SHA256.digest(encoded)))  \(MemberName.manifest)\n".utf8)
     }
 
     func encoded() throws(RingwakeError) -> [UInt8] {

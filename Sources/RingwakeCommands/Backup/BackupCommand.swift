@@ -21,25 +21,6 @@ struct BackupCommand: ParsableCommand {
         ])
 }
 
-/// Where backups are, if nobody says otherwise.
-enum BackupFolder {
-    /// The system's.
-    static let system = "/var/backups/ringwake"
-
-    static func standard(in context: CommandContext) -> String {
-        guard context.userID != 0 else { return system }
-        let absolute = { (name: String) in context.environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
-        return (absolute("XDG_DATA_HOME") ?? (absolute("HOME") ?? "") + "/.local/share") + "/ringwake/backups"
-    }
-
-    /// The folder of a daemon's backups.
-    ///
-    /// - Parameter configuration: the daemon's.
-    static func of(_ configuration: String, in context: CommandContext) -> String {
-        StandardDirectory.isSystem(configuration) ? system : standard(in: context)
-    }
-}
-
 /// A copy of the store, which is removed when this ends: the daemon that made it sees that.
 final class StoreCopy {
     /// The copy.

@@ -114,7 +114,7 @@ struct BackupCreateCommand: DaemonCommand {
     private func target(
         at seconds: Int64, in context: CommandContext
     ) throws(RingwakeError) -> (folder: String, file: String, time: BackupTime) {
-        let path = to ?? BackupFolder.standard(in: context)
+        let path = to ?? StandardDirectory.backups(in: context)
         // Whoever decides what the name stands for decides where root writes and removes.
         try TrustedDirectory.require(path.hasSuffix(BackupName.suffix) ? FileSystem.split(path).directory : path)
         var status = stat()

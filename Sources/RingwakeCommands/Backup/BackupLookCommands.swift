@@ -40,7 +40,7 @@ struct BackupListCommand: RunnableCommand {
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let folder = folder ?? BackupFolder.standard(in: context)
+        let folder = folder ?? StandardDirectory.backups(in: context)
         guard FileSystem.exists(folder) else {
             throw RingwakeError(.notFound, "there is no folder \(folder); 'ringwake backup create' makes it")
         }

@@ -93,11 +93,11 @@ struct BackupRestoreCommand: DaemonCommand {
             throw ValidationError(
                 "--merge leaves the identity as it is: --keep-identity and --new-identity have no use")
         }
-        _ = try apps()
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let folder = try ScratchFolder(in: ScratchFolder.parent(in: context))
+        let apps = try apps()
+        let folder = try ScratchFolder(in: ScratchFolder.parent(in: context), prefix: "ringwake-restore-")
         // What is prepared is taken out of it.
         defer { withExtendedLifetime(folder) {} }
         let target = try RestoreTarget(control, idle, in: context)
@@ -115,14 +115,15 @@ struct BackupRestoreCommand: DaemonCommand {
         let aside = state.unusedAside(at: WallClock.seconds(), files.changes.map(\.target))
         let order = RestoreOrder(
             folder: folder.path + "/backup", aside: aside, merges: merge,
-            identity: keepIdentity ? .kept : newIdentity ? .new : .automatic, apps: try apps(refusing: ()))
+            identity: keepIdentity ? .kept : newIdentity ? .new : .automatic, apps: apps)
         let session = try RestoreSession(
             configuration: files.configuration ?? target.file, stateDirectory: place, order)
         let prepared = try session.prepared(progress)
         progress.end()
         var message = Message(
             file: file, files: files.changes.map { .init(path: $0.target, change: $0.kind.rawValue) }, store: prepared,
-            stateDirectory: state.directory, aside: [], state: "dry-run", added: nil, skipped: nil, problems: [])
+            stateDirectory: state.directory, aside: [], state: dryRun ? "dry-run" : "waiting", added: nil, skipped: nil,
+            problems: [])
         guard !dryRun else {
             if backup.manifest.keys == .encrypted, backup.keys.isEmpty, !noKeys, !merge {
                 message.problems = ["the private keys were not looked at: name a --passphrase-file"]
@@ -132,10 +133,11 @@ struct BackupRestoreCommand: DaemonCommand {
         if !wantsJSON { context.errors.write(text(message)) }
         try Confirmation.require("Restore this", given: yes, in: context)
         try target.requireNoCalls()
-        let former = target.startFailure(as: state.owner)
-        var done = RestoreLine()
+        let former = target.check(as: state.owner)
+        var (present, done) = (former, RestoreLine())
         message.aside = try files.install(aside: aside) { () throws(RingwakeError) in
-            if former == nil, let failure = target.startFailure(as: state.owner) {
+            if !files.changes.isEmpty { present = target.check(as: state.owner) }
+            if former.startFailure == nil, let failure = present.startFailure {
                 throw RingwakeError(
                     .conflict,
                     "with the configuration of the backup the daemon would not start: \(failure); nothing was changed. "
@@ -149,13 +151,13 @@ struct BackupRestoreCommand: DaemonCommand {
         do throws(RingwakeError) {
             try target.restart()
         } catch {
-            context.errors.write(result(message, target, isComplete: false))
+            context.errors.write(result(message, target, apps, present))
             throw error
         }
-        message.state = target.isRunning || done.isComplete == true ? "restored" : "waiting"
+        if target.isRunning || done.isComplete == true { message.state = "restored" }
         if FileSystem.exists(formerState) { message.aside.append(formerState) }
-        message.problems = target.failures(as: state.owner)
-        return try show(message, result(message, target, isComplete: message.state == "restored"), in: context)
+        message.problems = present.failures
+        return try show(message, result(message, target, apps, present), in: context)
     }
 
     private func unpack(
@@ -186,27 +188,22 @@ struct BackupRestoreCommand: DaemonCommand {
         return try Passphrase(wiping: &bytes)
     }
 
-    private func apps() throws -> [String: String] {
+    /// New identifiers of apps by their former ones.
+    private func apps() throws(RingwakeError) -> [String: String] {
         var apps: [String: String] = [:]
         for pair in map {
             let parts = pair.split(separator: "=", omittingEmptySubsequences: false)
             guard parts.count == 2, let former = AppID(String(parts[0])), let new = AppID(String(parts[1])) else {
-                throw ValidationError("--map needs OLD=NEW, two bundle IDs, and not '\(pair)'")
+                throw RingwakeError(.invalidRequest, "--map needs OLD=NEW, two bundle IDs, and not '\(pair)'")
             }
-            guard former != new else { throw ValidationError("--map names '\(former)' as its own new name") }
+            guard former != new else {
+                throw RingwakeError(.invalidRequest, "--map names '\(former)' as its own new name")
+            }
             guard apps.updateValue(new.rawValue, forKey: former.rawValue) == nil else {
-                throw ValidationError("--map names '\(former)' twice")
+                throw RingwakeError(.invalidRequest, "--map names '\(former)' twice")
             }
         }
         return apps
-    }
-
-    private func apps(refusing: Void) throws(RingwakeError) -> [String: String] {
-        do {
-            return try apps()
-        } catch {
-            throw RingwakeError(.invalidRequest, "\(error)")
-        }
     }
 
     private func text(_ message: Message) -> String {
@@ -215,10 +212,7 @@ struct BackupRestoreCommand: DaemonCommand {
         if store.fromVersion != store.version {
             lines.append("  the store is migrated from version \(store.fromVersion) to \(store.version)")
         }
-        let rows = store.rows.sorted { $0.key < $1.key }.filter {
-            $0.value > 0 && !StoreText.bookkeeping.contains($0.key)
-        }
-        let what = rows.isEmpty ? "nothing" : rows.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        let what = Self.counts(store.rows.mapValues { Int(clamping: $0) })
         lines.append(
             merge
                 ? "  to be added, unless it is here already: \(what)"
@@ -232,26 +226,31 @@ struct BackupRestoreCommand: DaemonCommand {
         return lines.map { TerminalText.printable($0) + "\n" }.joined()
     }
 
-    private func result(_ message: Message, _ target: RestoreTarget, isComplete: Bool) -> String {
+    private static func counts(_ counts: [String: Int]) -> String {
+        let kinds = counts.filter { $0.value > 0 && !StoreText.bookkeeping.contains($0.key) }.sorted { $0.key < $1.key }
+        return kinds.isEmpty ? "nothing" : kinds.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+    }
+
+    private func result(
+        _ message: Message, _ target: RestoreTarget, _ apps: [String: String], _ present: RestoreTarget.Check
+    ) -> String {
         var lines = ["everything is ready; the daemon puts it in place when it starts again: restart ringwaked"]
-        if isComplete {
+        if message.state == "restored" {
             let daemon = target.isRunning ? "the daemon has started again" : "start the daemon"
             lines = ["restored from \(message.file); \(daemon)"]
         }
         for (what, counts) in [("added", message.added), ("left out, because it is here already", message.skipped)] {
             guard let counts else { continue }
-            let kinds = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-            lines.append("\(what): \(kinds.isEmpty ? "nothing" : kinds.joined(separator: ", "))")
+            lines.append("\(what): \(Self.counts(counts))")
         }
         lines += message.aside.map { "moved aside: \($0)" }
         lines += message.problems.map { "still wrong: \($0)" }
         if message.store.isNewDevice {
             lines.append("apps have other device tokens now: they reach their servers when the apps register again")
         }
-        let apps = target.apps()
-        for (former, new) in ((try? self.apps()) ?? [:]).sorted(by: { $0.key < $1.key }) {
+        for (former, new) in apps.sorted(by: { $0.key < $1.key }) {
             lines.append("the calls of \(former) are those of \(new) now; tokens of \(former) have ended")
-            if !apps.contains(new) { lines.append("there is no app \(new) yet: 'ringwake app add \(new)'") }
+            if !present.apps.contains(new) { lines.append("there is no app \(new) yet: 'ringwake app add \(new)'") }
         }
         return lines.map { TerminalText.printable($0) + "\n" }.joined()
     }

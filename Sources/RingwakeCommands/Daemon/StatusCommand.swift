@@ -59,7 +59,7 @@ private struct StatusReport: Encodable {
             backup = nil
             return
         }
-        let folder = BackupFolder.of(status.configuration, in: context)
+        let folder = StandardDirectory.backups(of: status.configuration, in: context)
         backup = try? LastBackup.find(in: folder, now: WallClock.seconds())
     }
 

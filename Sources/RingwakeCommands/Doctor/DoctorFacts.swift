@@ -104,7 +104,7 @@ extension DoctorFacts {
             takenPorts = (configuration?.listeners ?? []).map(\.address).filter(PortLook.isTaken)
         }
         store = (status?.stateDirectory ?? configuration?.stateDirectory).map { StoreLook(directory: $0) }
-        backups = BackupsLook(folder: BackupFolder.of(file, in: context), now: now)
+        backups = BackupsLook(folder: StandardDirectory.backups(of: file, in: context), now: now)
         // A systemd that hangs is waited for once.
         if unit != nil { backupSchedule = tools.backupSchedule() }
         isClockKept = ringwake_clock_is_synchronized()

@@ -7,7 +7,6 @@ import RingwakeCore
 /// A daemon in a temporary folder, for tests of senders. It ends with the process that started it.
 struct EphemeralEndpoint {
     private static let prefix = "ringwake-endpoint-"
-    private static let lockName = "in-use"
     /// A socket's path has at most 107 bytes, so a long $TMPDIR is not used.
     private static let maximumParentBytes = 60
     /// How long the daemon may take until it answers.
@@ -29,18 +28,13 @@ struct EphemeralEndpoint {
     func run() throws(RingwakeError) -> ExitStatus {
         let lifeline = try Lifeline()
         let parent = parentDirectory
-        EphemeralEndpoint.sweep(parent)
-        let folder = try EphemeralEndpoint.makeFolder(in: parent)
+        let folder = try ScratchFolder(in: parent, prefix: EphemeralEndpoint.prefix)
         do throws(RingwakeError) {
-            let lock = try withFiles { () throws(FileSystemError) in
-                try FileLock(path: "\(folder)/\(EphemeralEndpoint.lockName)")
-            }
-            defer { withExtendedLifetime(lock) {} }
-            let status = try run(in: folder, until: lifeline)
-            try remove(folder)
+            let status = try run(in: folder.path, until: lifeline)
+            try folder.remove()
             return status
         } catch {
-            try remove(folder)
+            try folder.remove()
             throw error
         }
     }
@@ -134,37 +128,6 @@ struct EphemeralEndpoint {
     private var parentDirectory: String {
         let wanted = context.environment("TMPDIR") ?? "/tmp"
         return wanted.hasPrefix("/") && wanted.utf8.count <= EphemeralEndpoint.maximumParentBytes ? wanted : "/tmp"
-    }
-
-    private static func makeFolder(in parent: String) throws(RingwakeError) -> String {
-        var template = Array("\(parent)/\(prefix)XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw RingwakeError(
-                .system,
-                "no folder can be made in \(parent): \(String(cString: strerror(errno))); set TMPDIR to one that you may "
-                    + "write in")
-        }
-        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    private func remove(_ folder: String) throws(RingwakeError) {
-        try withFiles { () throws(FileSystemError) in try FileSystem.removeTree(folder) }
-    }
-
-    /// Removes what killed endpoints of this user left. The lock of one that runs is held.
-    private static func sweep(_ parent: String) {
-        // What can't be removed is left for the next run: it is in nobody's way.
-        for name in (try? FileSystem.entries(of: parent)) ?? [] where name.hasPrefix(prefix) {
-            let folder = "\(parent)/\(name)"
-            let mark = "\(folder)/\(lockName)"
-            // Others may make a link of such a name in a folder for everybody.
-            guard !FileSystem.isLink(folder), (try? FileSystem.attributes(of: folder).owner) == geteuid(),
-                !FileSystem.isLink(mark), (try? FileSystem.attributes(of: mark).owner) == geteuid(),
-                let lock = try? FileLock(path: mark)
-            else { continue }
-            try? FileSystem.removeTree(folder)
-            withExtendedLifetime(lock) {}
-        }
     }
 }
 
