@@ -51,7 +51,8 @@ struct DaemonCommand: Equatable {
           --help           show this
 
         It runs in the foreground and logs to standard error. SIGHUP reloads the configuration, SIGTERM stops it.
-        Exit status: 0 stopped as asked, 1 failed, 2 wrong usage, 5 no configuration file, 9 bad configuration.
+        Exit status: 0 stopped as asked, 1 failed, 2 wrong usage, 5 no configuration file, 9 bad configuration,
+        75 systemd is to start it again, after a restore.
 
         """
 
