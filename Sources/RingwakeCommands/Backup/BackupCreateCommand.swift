@@ -110,6 +110,9 @@ struct BackupCreateCommand: DaemonCommand {
         return .sealed(sources.keys, try Passphrase(wiping: &bytes))
     }
 
+    /// Seconds. As many backups have names ahead of the clock at most.
+    private static let maximumAhead: Int64 = 60
+
     /// The folder, the new file in it, and its time: one that no other file there has.
     private func target(
         at seconds: Int64, in context: CommandContext
@@ -129,10 +132,11 @@ struct BackupCreateCommand: DaemonCommand {
             }
             return (FileSystem.split(path).directory, path, BackupTime(secondsSince1970: seconds))
         }
-        var time = BackupTime(secondsSince1970: seconds)
-        while FileSystem.exists("\(path)/\(BackupName(time))") {
-            time = BackupTime(secondsSince1970: time.secondsSince1970 + 1)
-        }
+        // Later than those that were made in this second, also if --keep has removed one. A date far ahead is of a wrong clock.
+        let names = try withFiles { () throws(FileSystemError) in try FileSystem.entries(of: path) }
+        let latest = names.compactMap { BackupName($0)?.time.secondsSince1970 }
+            .filter { (seconds..<seconds + Self.maximumAhead).contains($0) }.max()
+        let time = BackupTime(secondsSince1970: latest.map { $0 + 1 } ?? seconds)
         return (path, "\(path)/\(BackupName(time))", time)
     }
 
