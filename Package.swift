@@ -103,6 +103,7 @@ let package = Package(
             name: "CallerListFiles", dependencies: ["RingwakeCore"], swiftSettings: common),
         .target(name: "ProviderAPI", dependencies: ["RingwakeCore"], swiftSettings: common),
         .target(name: "DeviceLink", dependencies: ["MQTT5", "RingwakeCore"], swiftSettings: pure),
+        .target(name: "DataProtection", dependencies: ["Cryptography", "RingwakeCore"], swiftSettings: common),
         .target(name: "StoreMigration", dependencies: ["CRingwakeSQLite", "Database"], swiftSettings: common),
 
         // Ring 3: one stage each; they do not know each other.
@@ -214,6 +215,9 @@ let package = Package(
         .testTarget(
             name: "CryptographyTests",
             dependencies: ["CRingwakeLinux", "CRingwakeOpenSSL", "Cryptography", "RingwakeCore"],
+            swiftSettings: common),
+        .testTarget(
+            name: "DataProtectionTests", dependencies: ["Cryptography", "DataProtection", "RingwakeCore"],
             swiftSettings: common),
         .testTarget(
             name: "ReachabilityTests",

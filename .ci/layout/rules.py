@@ -16,7 +16,7 @@ RINGS = {
     "RingwakeCore": 1, "HTTP1": 1, "MQTT5": 1, "RunLoop": 1, "FileSystem": 1, "LogOutput": 1,
     "Database": 1,
     "Cryptography": 2, "HTTPServer": 2, "Reachability": 2, "DBus": 2, "CallerListFiles": 2, "CallAudio": 2,
-    "ProviderAPI": 2, "ServiceManager": 2, "DeviceLink": 2, "StoreMigration": 2,
+    "ProviderAPI": 2, "ServiceManager": 2, "DeviceLink": 2, "StoreMigration": 2, "DataProtection": 2,
     "PushGateway": 3, "PushJournal": 3, "HandlerActivation": 3, "DeviceServices": 3,
     "PushClient": 3, "LinkTransport": 3, "VoIPCertificates": 3, "ControlProtocol": 3,
     "BackupArchive": 3,
@@ -26,7 +26,7 @@ RINGS = {
 }  # fmt: skip
 
 # Same ring, one way: the server speaks TLS through the one door to OpenSSL, and players are paused over the bus.
-SAME_RING = {("HTTPServer", "Cryptography"), ("CallAudio", "DBus")}
+SAME_RING = {("HTTPServer", "Cryptography"), ("DataProtection", "Cryptography"), ("CallAudio", "DBus")}
 
 # Pure modules: bytes and events in, values out.
 WITHOUT_IMPORTS = ("Sources/RingwakeCore/", "Sources/HTTP1/", "Sources/MQTT5/")

@@ -53,8 +53,8 @@ enum SealedKeys {
         }
         var (key, plaintext) = (try passphrase.key(salt: salt, cost, count: AESGCM.longKeyBytes), Array(contents))
         defer {
-            Passphrase.wipe(&key)
-            Passphrase.wipe(&plaintext)
+            SecretBytes.wipe(&key)
+            SecretBytes.wipe(&plaintext)
         }
         let start = Array(line) + [UInt8(ascii: "\n")]
         let sealed = try AESGCM.seal(plaintext, key: key, nonce: nonce, additionalData: start + digest)
@@ -79,7 +79,7 @@ enum SealedKeys {
                     + "\(heading.n), r \(heading.r), p \(heading.p)); restore it without the keys")
         }
         var key = try passphrase.key(salt: Array(heading.salt), cost, count: AESGCM.longKeyBytes)
-        defer { Passphrase.wipe(&key) }
+        defer { SecretBytes.wipe(&key) }
         guard
             var plaintext = try AESGCM.open(
                 bytes[(end + 1)...], key: key, nonce: Array(heading.nonce), additionalData: bytes[...end] + digest)
@@ -89,7 +89,7 @@ enum SealedKeys {
                 "the passphrase is not that of the keys in \(archive), or these are of another backup; nothing was "
                     + "unpacked. Try again, or restore it without the keys")
         }
-        defer { Passphrase.wipe(&plaintext) }
+        defer { SecretBytes.wipe(&plaintext) }
         guard let contents = try? JSONDecoder().decode(Contents.self, from: Data(plaintext)) else {
             throw .damagedBackup(archive, "its keys are written in a way that this program doesn't know")
         }

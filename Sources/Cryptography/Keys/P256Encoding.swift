@@ -37,10 +37,16 @@ enum P256Encoding {
         return [uncompressed] + x + y
     }
 
+    /// The number that is the private key; `nil` for a key without one.
+    static func scalar(of key: OpaquePointer) -> SecretBytes? {
+        guard var bytes = coordinate(OSSL_PKEY_PARAM_PRIV_KEY, of: key) else { return nil }
+        return SecretBytes(wiping: &bytes)
+    }
+
     private static func coordinate(_ name: String, of key: OpaquePointer) -> [UInt8]? {
         var number: OpaquePointer?
         guard EVP_PKEY_get_bn_param(key, name, &number) == 1,
-            let number = OwnedPointer(number, freedBy: BN_free)
+            let number = OwnedPointer(number, freedBy: BN_clear_free)
         else { return nil }
         var bytes = [UInt8](repeating: 0, count: coordinateBytes)
         let size = Int32(coordinateBytes)

@@ -12,7 +12,7 @@ package final class P256PrivateKey {
     /// The public key as DER of SubjectPublicKeyInfo, 91 bytes.
     package let subjectPublicKeyInfo: [UInt8]
     /// The public key as an uncompressed point, 65 bytes.
-    let publicPoint: [UInt8]
+    package let publicPoint: [UInt8]
 
     private let key: PrivateKey
     /// Set up for signing once, and used for each signature.
@@ -51,6 +51,21 @@ package final class P256PrivateKey {
     /// A new key.
     package static func generate() throws(RingwakeError) -> P256PrivateKey {
         try P256PrivateKey(PrivateKey.generate(.p256))
+    }
+
+    /// The key with this scalar and its public point, as ``scalar`` and ``publicPoint`` have them.
+    ///
+    /// - Throws: `badCredential` when they are no such pair.
+    package convenience init(scalar: SecretBytes, publicPoint: [UInt8]) throws(RingwakeError) {
+        try self.init(PrivateKey(scalar: scalar, publicPoint: publicPoint))
+    }
+
+    /// The number that is the private key, 32 bytes.
+    package var scalar: SecretBytes {
+        get throws(RingwakeError) {
+            guard let scalar = key.withPointer(P256Encoding.scalar) else { throw .openSSL("read a private key") }
+            return scalar
+        }
     }
 
     /// The key as PKCS#8 PEM without a password, the form of Apple's P8 files: keep it in a file of mode 0600.

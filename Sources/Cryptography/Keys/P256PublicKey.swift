@@ -104,7 +104,7 @@ package final class P256PublicKey {
     /// Reads an uncompressed point, 65 bytes.
     ///
     /// - Throws: `badCredential` when it is none, or not on the curve.
-    convenience init(point: [UInt8]) throws(RingwakeError) {
+    package convenience init(point: [UInt8]) throws(RingwakeError) {
         guard let subjectPublicKeyInfo = P256Encoding.subjectPublicKeyInfo(ofPoint: point) else {
             throw RingwakeError(.badCredential, "The bytes aren't an uncompressed point of P-256; send 65 bytes.")
         }

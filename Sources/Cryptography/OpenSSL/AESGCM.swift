@@ -18,7 +18,23 @@ package enum AESGCM {
     package static func seal(
         _ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], additionalData: [UInt8]
     ) throws(RingwakeError) -> [UInt8] {
-        let cipher = cipher(key: key, nonce: nonce)
+        try seal(plaintext, cipher(keyBytes: key.count, nonce), key, nonce, additionalData)
+    }
+
+    /// The same with a key that is not copied.
+    package static func seal(
+        _ plaintext: [UInt8], key: SecretBytes, nonce: [UInt8], additionalData: [UInt8]
+    ) throws(RingwakeError) -> [UInt8] {
+        let cipher = cipher(keyBytes: key.count, nonce)
+        return try key.withBytes { (key) throws(RingwakeError) in
+            try seal(plaintext, cipher, key.assumingMemoryBound(to: UInt8.self).baseAddress, nonce, additionalData)
+        }
+    }
+
+    private static func seal(
+        _ plaintext: [UInt8], _ cipher: OpaquePointer?, _ key: UnsafePointer<UInt8>?, _ nonce: [UInt8],
+        _ additionalData: [UInt8]
+    ) throws(RingwakeError) -> [UInt8] {
         let context = try newContext()
         let (count, additionalCount) = (try size(of: plaintext), try size(of: additionalData))
         // One byte more than needed, so that the buffer of an empty message has an address.
@@ -41,7 +57,23 @@ package enum AESGCM {
     package static func open(
         _ sealed: ArraySlice<UInt8>, key: [UInt8], nonce: [UInt8], additionalData: [UInt8]
     ) throws(RingwakeError) -> [UInt8]? {
-        let cipher = cipher(key: key, nonce: nonce)
+        try open(sealed, cipher(keyBytes: key.count, nonce), key, nonce, additionalData)
+    }
+
+    /// The same with a key that is not copied.
+    package static func open(
+        _ sealed: ArraySlice<UInt8>, key: SecretBytes, nonce: [UInt8], additionalData: [UInt8]
+    ) throws(RingwakeError) -> [UInt8]? {
+        let cipher = cipher(keyBytes: key.count, nonce)
+        return try key.withBytes { (key) throws(RingwakeError) in
+            try open(sealed, cipher, key.assumingMemoryBound(to: UInt8.self).baseAddress, nonce, additionalData)
+        }
+    }
+
+    private static func open(
+        _ sealed: ArraySlice<UInt8>, _ cipher: OpaquePointer?, _ key: UnsafePointer<UInt8>?, _ nonce: [UInt8],
+        _ additionalData: [UInt8]
+    ) throws(RingwakeError) -> [UInt8]? {
         guard sealed.count >= tagBytes else { return nil }
         let ciphertext = Array(sealed.dropLast(tagBytes))
         var tag = Array(sealed.suffix(tagBytes))
@@ -60,9 +92,9 @@ package enum AESGCM {
         return isAuthentic ? output.dropLast() : nil
     }
 
-    private static func cipher(key: [UInt8], nonce: [UInt8]) -> OpaquePointer? {
+    private static func cipher(keyBytes: Int, _ nonce: [UInt8]) -> OpaquePointer? {
         precondition(nonce.count == nonceBytes, "a nonce of another size")
-        switch key.count {
+        switch keyBytes {
         case shortKeyBytes: return EVP_aes_128_gcm()
         case longKeyBytes: return EVP_aes_256_gcm()
         default: preconditionFailure("a key of another size")

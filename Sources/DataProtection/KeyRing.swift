@@ -1,0 +1,83 @@
+package import Cryptography
+package import RingwakeCore
+
+/// The keys of one generation of a class.
+package struct ClassKey: Sendable {
+    /// Each new key of a class has a higher number, from 1.
+    package let generation: UInt32
+    /// What records are sealed to while ``secret`` isn't available: an uncompressed point on P-256.
+    package let publicPoint: [UInt8]
+    /// Nil while the class is locked.
+    package let secret: Secret?
+
+    /// What reads and writes records.
+    package struct Secret: Sendable {
+        /// The key of AES-256-GCM.
+        package let symmetric: SecretBytes
+        /// The number that is the private key on P-256.
+        package let scalar: SecretBytes
+
+        package init(symmetric: SecretBytes, scalar: SecretBytes) {
+            self.symmetric = symmetric
+            self.scalar = scalar
+        }
+    }
+
+    package init(generation: UInt32, publicPoint: [UInt8], secret: Secret?) {
+        self.generation = generation
+        self.publicPoint = publicPoint
+        self.secret = secret
+    }
+
+    /// The same without what is secret: for a class that is locked.
+    package var locked: ClassKey { ClassKey(generation: generation, publicPoint: publicPoint, secret: nil) }
+
+    /// A new key.
+    ///
+    /// - Throws: `failed` when OpenSSL cannot make one.
+    package static func generate(_ generation: UInt32) throws(RingwakeError) -> ClassKey {
+        let pair = try P256PrivateKey.generate()
+        return try ClassKey(
+            generation: generation, publicPoint: pair.publicPoint,
+            secret: Secret(symmetric: SecretBytes(random: AESGCM.longKeyBytes), scalar: pair.scalar))
+    }
+}
+
+/// The keys of all classes, as they are available now.
+package struct KeyRing: Sendable {
+    /// By class, the oldest generation first. New records are written with the last one. The others are there until all
+    /// their records have been written again.
+    package var keys: [ProtectionClass: [ClassKey]]
+    /// The class of each kind of data. A kind that isn't named, and one whose class has no key, is stored as it is.
+    package var classes: [ProtectedKind: ProtectionClass]
+
+    package init(keys: [ProtectionClass: [ClassKey]] = [:], classes: [ProtectedKind: ProtectionClass] = [:]) {
+        self.keys = keys
+        self.classes = classes
+    }
+
+    /// Nothing is protected.
+    package static let off = KeyRing()
+
+    /// The header of new records of a kind.
+    package func header(of kind: ProtectedKind) -> RecordHeader {
+        guard let protection = classes[kind], let key = keys[protection]?.last else {
+            return RecordHeader(form: .plain, protection: .none, generation: 0)
+        }
+        return RecordHeader(
+            form: key.secret == nil ? .sealed : .encrypted, protection: protection, generation: key.generation)
+    }
+
+    /// Whether a record with this header has to be written again: its key is not the present one of its kind's class, or
+    /// it is sealed and need not be any more.
+    package func isOutdated(_ record: RecordHeader, of kind: ProtectedKind) -> Bool {
+        let present = header(of: kind)
+        return record.protection != present.protection || record.generation != present.generation
+            || (record.form == .sealed && present.form == .encrypted)
+    }
+
+    /// Whether records of a class can be read now.
+    package func isAvailable(_ protection: ProtectionClass) -> Bool {
+        protection == .none || keys[protection]?.contains { $0.secret != nil } == true
+    }
+}
