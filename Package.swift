@@ -103,7 +103,8 @@ let package = Package(
             name: "CallerListFiles", dependencies: ["RingwakeCore"], swiftSettings: common),
         .target(name: "ProviderAPI", dependencies: ["RingwakeCore"], swiftSettings: common),
         .target(name: "DeviceLink", dependencies: ["MQTT5", "RingwakeCore"], swiftSettings: pure),
-        .target(name: "DataProtection", dependencies: ["Cryptography", "RingwakeCore"], swiftSettings: common),
+        .target(
+            name: "DataProtection", dependencies: ["Cryptography", "FileSystem", "RingwakeCore"], swiftSettings: common),
         .target(name: "StoreMigration", dependencies: ["CRingwakeSQLite", "Database"], swiftSettings: common),
 
         // Ring 3: one stage each; they do not know each other.
@@ -217,7 +218,8 @@ let package = Package(
             dependencies: ["CRingwakeLinux", "CRingwakeOpenSSL", "Cryptography", "RingwakeCore"],
             swiftSettings: common),
         .testTarget(
-            name: "DataProtectionTests", dependencies: ["Cryptography", "DataProtection", "RingwakeCore"],
+            name: "DataProtectionTests",
+            dependencies: ["Cryptography", "DataProtection", "FileSystem", "RingwakeCore"],
             swiftSettings: common),
         .testTarget(
             name: "ReachabilityTests",
@@ -329,7 +331,7 @@ let package = Package(
             dependencies: [
                 "BackupArchive", "CRingwakeLinux", "CRingwakeNGHTTP2", "CRingwakeOpenSSL", "CRingwakeSystemd",
                 "CallerListFiles", "Cryptography", "DBus",
-                "DaemonConfiguration", "HTTP1", "HTTPServer", "MQTT5", "ProviderAPI", "PushGateway",
+                "DaemonConfiguration", "DataProtection", "HTTP1", "HTTPServer", "MQTT5", "ProviderAPI", "PushGateway",
                 "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),

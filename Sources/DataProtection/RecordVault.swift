@@ -9,6 +9,26 @@ package enum RecordFailure: Error, Hashable, Sendable {
     case deleted(ProtectionClass)
     /// It was changed, is no record, or belongs elsewhere: why, for a person.
     case damaged(String)
+
+    /// The same for a caller outside: `locked`, `notFound` or `failed`.
+    ///
+    /// - Parameter name: what the record is, as in "the payload of push 12".
+    package func error(reading name: String) -> RingwakeError {
+        switch self {
+        case .locked(let protection):
+            RingwakeError(
+                .locked,
+                "\(name) has the protection class \(protection.rawValue), which is locked; unlock the device and try again"
+            )
+        case .deleted(let protection):
+            RingwakeError(
+                .notFound,
+                "\(name) can't be read any more: its key of the protection class \(protection.rawValue) was deleted, or "
+                    + "protection.json isn't the one that it was written with")
+        case .damaged(let reason):
+            RingwakeError(.failed, "\(name) is damaged: \(reason); restore the store from a backup if you need it")
+        }
+    }
 }
 
 /// Encrypts and decrypts the records of a store. It belongs to one thread.

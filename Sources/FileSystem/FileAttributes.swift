@@ -14,6 +14,10 @@ package struct FileAttributes: Equatable, Sendable {
         self.group = group
         self.mode = mode
     }
+
+    init(_ status: stat) {
+        self.init(owner: status.st_uid, group: status.st_gid, mode: status.st_mode & 0o7777)
+    }
 }
 
 extension FileSystem {
@@ -22,7 +26,7 @@ extension FileSystem {
         try check(path)
         var status = stat()
         guard stat(path, &status) == 0 else { throw failure("stat", path) }
-        return FileAttributes(owner: status.st_uid, group: status.st_gid, mode: status.st_mode & 0o7777)
+        return FileAttributes(status)
     }
 
     /// Changes owner, group and mode of a file or a directory. EPERM if this process may not.

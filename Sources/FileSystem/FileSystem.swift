@@ -14,6 +14,13 @@ package enum FileSystem {
     package static func read(
         _ path: String, maximumSize: Int, acceptingPipes: Bool = false
     ) throws(FileSystemError) -> [UInt8] {
+        try readWithAttributes(path, maximumSize: maximumSize, acceptingPipes: acceptingPipes).bytes
+    }
+
+    /// The same, with the attributes of the file that was read: a name may stand for another one a moment later.
+    package static func readWithAttributes(
+        _ path: String, maximumSize: Int, acceptingPipes: Bool = false
+    ) throws(FileSystemError) -> (bytes: [UInt8], attributes: FileAttributes) {
         let flags = O_RDONLY | O_NOCTTY | (acceptingPipes ? 0 : O_NONBLOCK)
         let file = try Descriptor(opening: path, flags: flags)
         var status = stat()
@@ -32,7 +39,7 @@ package enum FileSystem {
                 retryingWhenInterrupted { Glibc.read(file.number, buffer.baseAddress, buffer.count) }
             }
             guard count >= 0 else { throw failure("read", path) }
-            if count == 0 { return bytes }
+            if count == 0 { return (bytes, FileAttributes(status)) }
             guard count <= maximumSize - bytes.count else {
                 throw FileSystemError(operation: "read", path: path, errno: EFBIG)
             }

@@ -63,13 +63,16 @@ extension RingwakeError {
         package static let badCredential = Code("bad-credential", http: 400, exit: 1)
         /// An address, a path or a lock is held by another process.
         package static let inUse = Code("in-use", http: 409, exit: 1)
+        /// Protected data can't be read now, because their class is locked.
+        package static let locked = Code("locked", http: 423, exit: 1)
         /// A file or a socket of the system could not be used.
         package static let system = Code("system", http: 500, exit: 1)
 
         /// Every code. A test compares `Documentation/errors.md` with it.
         package static let all: [Code] = [
             failed, invalidRequest, daemonNotRunning, notPermitted, notFound, timedOut, rejectedByPeer, unreachable,
-            badConfiguration, conflict, limitReached, badCredential, inUse, system,
+            badConfiguration, conflict, limitReached, badCredential, inUse, locked,
+            system,
         ]
     }
 }

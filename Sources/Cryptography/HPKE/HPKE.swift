@@ -31,6 +31,16 @@ package enum HPKE {
     package static func open(
         _ sealed: [UInt8], with key: P256PrivateKey, info: [UInt8], additionalData: [UInt8]
     ) throws(RingwakeError) -> [UInt8] {
+        try open(sealed, publicPoint: key.publicPoint, info: info, additionalData: additionalData) {
+            (peer) throws(RingwakeError) in try key.sharedSecret(with: peer)
+        }
+    }
+
+    /// The same with a key that computes its shared secrets elsewhere: in a TPM.
+    static func open(
+        _ sealed: [UInt8], publicPoint: [UInt8], info: [UInt8], additionalData: [UInt8],
+        sharedSecret: (P256PublicKey) throws(RingwakeError) -> [UInt8]
+    ) throws(RingwakeError) -> [UInt8] {
         guard sealed.count >= overheadBytes else {
             throw RingwakeError(
                 .badCredential,
@@ -44,8 +54,7 @@ package enum HPKE {
                 "The sealed message doesn't begin with a point of P-256; it was changed on the way or isn't sealed.")
         }
         let schedule = try KeySchedule(
-            secret: key.sharedSecret(with: ephemeral), encapsulated: encapsulated, recipient: key.publicPoint,
-            info: info)
+            secret: sharedSecret(ephemeral), encapsulated: encapsulated, recipient: publicPoint, info: info)
         guard
             let plaintext = try AESGCM.open(
                 sealed.dropFirst(P256Encoding.pointBytes), key: schedule.key, nonce: schedule.baseNonce,

@@ -3,7 +3,7 @@ package import RingwakeCore
 
 /// Bytes that nobody else may read: a key, a passphrase. Their memory is overwritten with this object, and isn't copied.
 package final class SecretBytes: Sendable {
-    /// Written once, in `init`.
+    // Written once, in `init`.
     nonisolated(unsafe) private let buffer: UnsafeMutableRawBufferPointer
 
     /// Copies the bytes, and overwrites them where they were. Other copies that the caller has stay.
@@ -19,6 +19,13 @@ package final class SecretBytes: Sendable {
     package convenience init(random count: Int) throws(RingwakeError) {
         var bytes = try SecureRandom.bytes(count)
         self.init(wiping: &bytes)
+    }
+
+    /// Two secrets, one after the other.
+    package init(joining first: SecretBytes, _ second: SecretBytes) {
+        buffer = .allocate(byteCount: first.count + second.count, alignment: 1)
+        first.withBytes { buffer.copyBytes(from: $0) }
+        second.withBytes { UnsafeMutableRawBufferPointer(rebasing: buffer[first.count...]).copyBytes(from: $0) }
     }
 
     deinit {

@@ -48,7 +48,8 @@ package enum AESGCM {
             EVP_EncryptFinal_ex(context.pointer, &output, &written) == 1,
             EVP_CIPHER_CTX_ctrl(context.pointer, EVP_CTRL_AEAD_GET_TAG, Int32(tagBytes), &tag) == 1
         else { throw .openSSL("encrypt with AES-GCM") }
-        return output.dropLast() + tag
+        output.removeLast()
+        return output + tag
     }
 
     /// The plaintext; `nil` when the tag doesn't fit.
@@ -89,7 +90,10 @@ package enum AESGCM {
         else { throw .openSSL("decrypt with AES-GCM") }
         let isAuthentic = EVP_DecryptFinal_ex(context.pointer, &output, &written) == 1
         OpenSSLErrors.clear()
-        return isAuthentic ? output.dropLast() : nil
+        // In place: a copy of what may be a key would stay in memory.
+        output.removeLast()
+        if !isAuthentic { SecretBytes.wipe(&output) }
+        return isAuthentic ? output : nil
     }
 
     private static func cipher(keyBytes: Int, _ nonce: [UInt8]) -> OpaquePointer? {
