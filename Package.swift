@@ -219,7 +219,7 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "DataProtectionTests",
-            dependencies: ["Cryptography", "DataProtection", "FileSystem", "RingwakeCore"],
+            dependencies: ["CRingwakeLinux", "Cryptography", "DataProtection", "FileSystem", "RingwakeCore"],
             swiftSettings: common),
         .testTarget(
             name: "ReachabilityTests",

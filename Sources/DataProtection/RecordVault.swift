@@ -142,8 +142,14 @@ package final class RecordVault {
 struct NonceSequence {
     private static let prefixBytes = 8
 
-    private var prefix: [UInt8] = []
-    private var counter: UInt32 = 0
+    private var prefix: [UInt8]
+    private var counter: UInt32
+
+    /// - Parameters: those of a sequence that is at its end, for tests.
+    init(prefix: [UInt8] = [], counter: UInt32 = 0) {
+        self.prefix = prefix
+        self.counter = counter
+    }
 
     mutating func next() throws(RingwakeError) -> [UInt8] {
         if prefix.isEmpty || counter == .max {

@@ -14,8 +14,6 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/objects.h>
-#include <openssl/param_build.h>
-#include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
 #include <openssl/provider.h>
@@ -133,11 +131,6 @@ static inline void ringwake_sk_PKCS12_SAFEBAG_free(STACK_OF(PKCS12_SAFEBAG) *sta
 }
 static inline void ringwake_sk_PKCS12_SAFEBAG_pop_free(STACK_OF(PKCS12_SAFEBAG) *stack) {
     sk_PKCS12_SAFEBAG_pop_free(stack, PKCS12_SAFEBAG_free);
-}
-
-// EVP_PKEY_KEYPAIR is a macro over another one, which Swift doesn't import.
-static inline int ringwake_EVP_PKEY_KEYPAIR(void) {
-    return EVP_PKEY_KEYPAIR;
 }
 
 #endif

@@ -14,6 +14,25 @@ enum P256Encoding {
         0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
     ]
 
+    /// ECPrivateKey (RFC 5915) of P-256 with its public key, 121 bytes. Parts of another size make DER that nobody reads.
+    static func privateKey(scalar: UnsafeRawBufferPointer, point: [UInt8]) -> [UInt8] {
+        var der: [UInt8] = []
+        // Not to be moved, which would leave a copy of the scalar behind.
+        der.reserveCapacity(privateKeyStart.count + scalar.count + publicKeyStart.count + point.count)
+        der += privateKeyStart
+        der += scalar
+        der += publicKeyStart
+        der += point
+        return der
+    }
+
+    /// ECPrivateKey up to the scalar.
+    private static let privateKeyStart: [UInt8] = [0x30, 0x77, 0x02, 0x01, 0x01, 0x04, 0x20]
+    /// What follows the scalar up to the point: prime256v1, and the start of the public key.
+    private static let publicKeyStart: [UInt8] = [
+        0xA0, 0x0A, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0xA1, 0x44, 0x03, 0x42, 0x00,
+    ]
+
     /// SubjectPublicKeyInfo of the point; `nil` for bytes that don't look like an uncompressed point. Whether the point
     /// is on the curve is not checked.
     static func subjectPublicKeyInfo(ofPoint point: [UInt8]) -> [UInt8]? {

@@ -52,28 +52,11 @@ package final class PrivateKey {
     ///
     /// - Throws: `badCredential` when they are no pair.
     init(scalar: SecretBytes, publicPoint: [UInt8]) throws(RingwakeError) {
-        OpenSSLErrors.clear()
-        let number = try OwnedPointer(
-            scalar.withBytes { bytes in
-                BN_bin2bn(bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(clamping: bytes.count), nil)
-            }, freedBy: BN_clear_free, operation: "read a private key")
-        let builder = try OwnedPointer(
-            OSSL_PARAM_BLD_new(), freedBy: OSSL_PARAM_BLD_free, operation: "read a private key")
-        guard
-            OSSL_PARAM_BLD_push_utf8_string(builder.pointer, OSSL_PKEY_PARAM_GROUP_NAME, P256PublicKey.groupName, 0)
-                == 1,
-            OSSL_PARAM_BLD_push_octet_string(
-                builder.pointer, OSSL_PKEY_PARAM_PUB_KEY, publicPoint, publicPoint.count) == 1,
-            OSSL_PARAM_BLD_push_BN(builder.pointer, OSSL_PKEY_PARAM_PRIV_KEY, number.pointer) == 1,
-            let parameters = OSSL_PARAM_BLD_to_param(builder.pointer)
-        else { throw .openSSL("read a private key") }
-        defer { OSSL_PARAM_free(parameters) }
-        let context = try OwnedPointer(
-            EVP_PKEY_CTX_new_from_name(nil, "EC", nil), freedBy: EVP_PKEY_CTX_free, operation: "read a private key")
-        var key: OpaquePointer?
-        guard EVP_PKEY_fromdata_init(context.pointer) == 1,
-            EVP_PKEY_fromdata(context.pointer, &key, ringwake_EVP_PKEY_KEYPAIR(), parameters) == 1,
-            let key = OwnedPointer(key, freedBy: EVP_PKEY_free), Self.isPair(key.pointer)
+        var der = scalar.withBytes { P256Encoding.privateKey(scalar: $0, point: publicPoint) }
+        defer { SecretBytes.wipe(&der) }
+        let decoded = decodeDER(der) { d2i_AutoPrivateKey(nil, $0, $1) }
+        guard let key = OwnedPointer(decoded?.pointer, freedBy: EVP_PKEY_free), scalar.count == P256Encoding.coordinateBytes,
+            publicPoint.count == P256Encoding.pointBytes, Self.isPair(key.pointer)
         else {
             OpenSSLErrors.clear()
             throw RingwakeError(.badCredential, "the bytes are no private key with its public key; they are damaged.")

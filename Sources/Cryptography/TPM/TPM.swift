@@ -31,8 +31,8 @@ package enum TPM {
 
     /// Seals 32 bytes.
     ///
-    /// - Throws: `notFound` without the provider; `unreachable` without a TPM, or if it can't be used; `badConfiguration`
-    ///   before ``prepare(interface:)``; `failed` if it can't make such a key.
+    /// - Throws: `notFound` without the provider; `unreachable` without a TPM, or if it can't do this; `badConfiguration`
+    ///   before ``prepare(interface:)``.
     package static func seal(_ secret: SecretBytes) throws(RingwakeError) -> TPMSealedKey {
         let library = try TPMLibrary()
         let key = try library.generate()
@@ -55,9 +55,16 @@ package enum TPM {
         let library = try TPMLibrary()
         let key = try library.read(sealed.key)
         let publicKey = try P256PublicKey(der: key.subjectPublicKeyInfo)
-        var plaintext = try HPKE.open(
-            sealed.sealed, publicPoint: publicKey.point, info: purpose, additionalData: []
-        ) { (peer) throws(RingwakeError) in try key.sharedSecret(with: peer) }
-        return SecretBytes(wiping: &plaintext)
+        do throws(RingwakeError) {
+            var plaintext = try HPKE.open(
+                sealed.sealed, publicPoint: publicKey.point, info: purpose, additionalData: []
+            ) { (peer) throws(RingwakeError) in try key.sharedSecret(with: peer) }
+            return SecretBytes(wiping: &plaintext)
+        } catch {
+            guard error.code == .badCredential else { throw error }
+            throw RingwakeError(
+                .badCredential,
+                "the root key isn't sealed to the TPM's key beside it; restore protection.json from a backup")
+        }
     }
 }

@@ -53,6 +53,10 @@ struct TPMLibrary: ~Copyable {
 
     /// Loads a key into the TPM.
     func read(_ pem: String) throws(RingwakeError) -> TPMKey {
+        // With another label it would be a key outside of the TPM.
+        guard pem.hasPrefix("-----BEGIN TSS2 PRIVATE KEY-----") else {
+            throw TPMFailure(reasons: ["it isn't a TSS2 PRIVATE KEY"]).whenReading
+        }
         let source = try PEM.memory(holding: Array(pem.utf8), name: "TPM key")
         OpenSSLErrors.clear()
         guard
@@ -115,7 +119,7 @@ struct TPMKey: ~Copyable {
 /// What OpenSSL, its provider and the TPM say about a failure.
 struct TPMFailure {
     /// Reasons with their details, the first failure first.
-    private let reasons: [String]
+    let reasons: [String]
 
     /// Empties OpenSSL's queue. The provider has its words in the details, not in the reasons.
     static func drain() -> TPMFailure {
@@ -137,7 +141,7 @@ struct TPMFailure {
 
     var whenLoading: RingwakeError {
         let interface = getenv(TPM.interfaceVariable).map { String(cString: $0) } ?? ""
-        if reasons.contains(where: { $0.contains("could not load the shared library") }) {
+        if mentions("could not load the shared library") {
             return RingwakeError(
                 .notFound, "OpenSSL has no provider for a TPM (\(text)); install the package tpm2-openssl")
         }
@@ -147,9 +151,31 @@ struct TPMFailure {
                 + "(group tss)")
     }
 
-    var whenReading: RingwakeError { error(when: "load the key") }
+    /// The key could not be loaded.
+    var whenReading: RingwakeError {
+        if mentions("integrity check failed") {
+            return RingwakeError(
+                .badCredential,
+                "the root key was sealed to another TPM, or somebody has cleared this one (\(text)); restore a backup of the "
+                    + "data, or use the machine that they were written on")
+        }
+        // The TPM and the way to it have such beginnings. OpenSSL alone only says that it can't read it.
+        guard mentions("tpm:") || mentions("tcti:") || mentions("esapi:") else {
+            return RingwakeError(
+                .badCredential, "the TPM's key is damaged (\(text)); restore protection.json from a backup")
+        }
+        return error(when: "load its key")
+    }
 
     func error(when operation: String) -> RingwakeError {
-        RingwakeError(.unreachable, "the TPM can't \(operation): \(text)")
+        if mentions("lockout") {
+            return RingwakeError(
+                .unreachable,
+                "the TPM is locked after wrong passwords (\(text)); wait until that ends, or end it with "
+                    + "'tpm2_dictionarylockout --clear-lockout'")
+        }
+        return RingwakeError(.unreachable, "the TPM can't \(operation): \(text); check it with 'tpm2_selftest'")
     }
+
+    private func mentions(_ words: String) -> Bool { reasons.contains { $0.contains(words) } }
 }

@@ -1,0 +1,241 @@
+import DataProtection
+import RingwakeCore
+import Testing
+
+@Suite struct ProtectionStateMachineTests {
+    private typealias Machine = ProtectionStateMachine
+
+    private static let all = Set(ProtectionClass.withKeys)
+    private static let first: Set<ProtectionClass> = [.completeUntilFirstUserAuthentication]
+    private static let dropped: Set<ProtectionClass> = [.complete, .completeUnlessOpen]
+    private let start = BootInstant(nanoseconds: 1_000_000_000)
+
+    private func at(_ seconds: Int) -> BootInstant { start.advanced(by: .seconds(seconds)) }
+
+    private func started(
+        _ rootKey: Machine.Start.RootKey = .available, unlockedBefore: Bool = false, locked: Bool = false
+    ) -> (Machine, [Machine.Effect]) {
+        var machine = Machine()
+        let effects = machine.handle(
+            .start(.init(rootKey: rootKey, wasUnlockedInThisBoot: unlockedBefore, isSessionLocked: locked)), at: start)
+        return (machine, effects)
+    }
+
+    private func isLocked(_ machine: Machine, first: Bool, unlocked: Bool, problem: String? = nil) -> Bool {
+        guard case .locked(let locked) = machine.state else { return false }
+        return locked.holdsFirstUnlockKeys == first && locked.hasBeenUnlocked == unlocked && locked.problem == problem
+    }
+
+    // MARK: - Start
+
+    @Test("Starts with an open session: everything is available, and the first unlock is remembered")
+    func open() {
+        let (machine, effects) = started()
+        #expect(effects == [.load(Self.all), .rememberFirstUnlock])
+        #expect(machine.state == .unlocked && machine.protectedDataAvailable && machine.hasBeenUnlocked)
+        #expect(machine.loadedClasses == Self.all && machine.nextDeadline == nil)
+        #expect(started(unlockedBefore: true).1 == [.load(Self.all)])
+    }
+
+    @Test("Starts with a locked session: nothing before the first unlock, what it has made available after it")
+    func locked() {
+        let (before, nothing) = started(locked: true)
+        #expect(nothing == [] && isLocked(before, first: false, unlocked: false))
+        #expect(!before.protectedDataAvailable && !before.hasBeenUnlocked && before.loadedClasses == [])
+        let (after, loaded) = started(unlockedBefore: true, locked: true)
+        #expect(loaded == [.load(Self.first)] && isLocked(after, first: true, unlocked: true))
+        #expect(after.loadedClasses == Self.first && !after.protectedDataAvailable && after.hasBeenUnlocked)
+    }
+
+    @Test("Starts with a passphrase: nothing is available, whatever the session is")
+    func passphrase() {
+        for isLocked in [false, true] {
+            let (machine, effects) = started(.needsPerson, unlockedBefore: true, locked: isLocked)
+            #expect(effects == [] && self.isLocked(machine, first: false, unlocked: true))
+            #expect(machine.loadedClasses == [])
+        }
+    }
+
+    @Test("Starts without the root key: locked, with the reason, and new records are sealed")
+    func missing() {
+        var (machine, effects) = started(.missing("the key file is gone"))
+        #expect(effects == [] && isLocked(machine, first: false, unlocked: false, problem: "the key file is gone"))
+        #expect(machine.handle(.sessionUnlocked, at: at(1)) == [])
+        #expect(isLocked(machine, first: false, unlocked: false, problem: "the key file is gone"))
+        #expect(machine.handle(.unlock, at: at(2)) == [.load(Self.all), .rememberFirstUnlock, .announceAvailable])
+        #expect(machine.state == .unlocked)
+    }
+
+    @Test("Without keys nothing is protected, and so available, and no input but a start changes it")
+    func off() {
+        var machine = Machine()
+        #expect(machine.state == nil && !machine.protectedDataAvailable && machine.nextDeadline == nil)
+        for input in [.lock, .sessionUnlocked, .unlock, .rootKeyLost("x"), .deadlineReached] as [Machine.Input] {
+            #expect(machine.handle(input, at: start) == [] && machine.state == nil)
+        }
+        #expect(machine.handle(.startWithoutKeys("not configured"), at: start) == [])
+        #expect(machine.protectedDataAvailable && machine.loadedClasses == [] && !machine.hasBeenUnlocked)
+        for input in [.lock, .sessionUnlocked, .unlock, .rootKeyLost("x"), .deadlineReached] as [Machine.Input] {
+            #expect(machine.handle(input, at: at(1)) == [] && machine.state == .off("not configured"))
+        }
+        #expect(
+            machine.handle(
+                .start(.init(rootKey: .available, wasUnlockedInThisBoot: false, isSessionLocked: true)), at: at(2))
+                == [.announceUnavailable])
+        #expect(isLocked(machine, first: false, unlocked: false))
+        #expect(machine.handle(.startWithoutKeys("taken out"), at: at(3)) == [.announceAvailable])
+        #expect(machine.state == .off("taken out"))
+    }
+
+    // MARK: - Lock and unlock
+
+    @Test("A lock is announced at once, and the keys go at the end of the grace period")
+    func lock() {
+        var (machine, _) = started()
+        #expect(machine.handle(.lock, at: at(5)) == [.announceUnavailable])
+        #expect(machine.state == .locking(dropAt: at(15)) && machine.nextDeadline == at(15))
+        #expect(machine.protectedDataAvailable && machine.loadedClasses == Self.all)
+        // A second one doesn't begin it anew.
+        #expect(machine.handle(.lock, at: at(9)) == [] && machine.nextDeadline == at(15))
+        #expect(machine.handle(.deadlineReached, at: at(14)) == [] && machine.nextDeadline == at(15))
+        #expect(machine.handle(.deadlineReached, at: at(15)) == [.drop(Self.dropped)])
+        #expect(isLocked(machine, first: true, unlocked: true) && machine.nextDeadline == nil)
+        #expect(!machine.protectedDataAvailable && machine.loadedClasses == Self.first && machine.hasBeenUnlocked)
+        #expect(machine.handle(.lock, at: at(16)) == [] && machine.handle(.deadlineReached, at: at(17)) == [])
+        #expect(machine.handle(.sessionUnlocked, at: at(20)) == [.load(Self.dropped), .announceAvailable])
+        #expect(machine.state == .unlocked && machine.handle(.unlock, at: at(21)) == [])
+        #expect(machine.handle(.sessionUnlocked, at: at(22)) == [] && machine.state == .unlocked)
+    }
+
+    @Test("An unlock within the grace period loads nothing", arguments: [true, false])
+    func grace(byCommand: Bool) {
+        for rootKey in [.available, .needsPerson] as [Machine.Start.RootKey] {
+            var (machine, _) = started(rootKey)
+            _ = machine.handle(.unlock, at: at(1))
+            #expect(machine.handle(.lock, at: at(5)) == [.announceUnavailable])
+            #expect(machine.handle(byCommand ? .unlock : .sessionUnlocked, at: at(14)) == [.announceAvailable])
+            #expect(machine.state == .unlocked && machine.nextDeadline == nil)
+            #expect(machine.handle(.deadlineReached, at: at(15)) == [] && machine.state == .unlocked)
+        }
+    }
+
+    @Test("A machine that slept over the grace period drops the keys before it looks at the unlock")
+    func asleep() {
+        var (machine, _) = started(.needsPerson)
+        _ = machine.handle(.unlock, at: at(1))
+        _ = machine.handle(.lock, at: at(5))
+        #expect(machine.handle(.sessionUnlocked, at: at(3600)) == [.drop(Self.dropped)])
+        #expect(isLocked(machine, first: true, unlocked: true))
+        var (keyFile, _) = started()
+        _ = keyFile.handle(.lock, at: at(5))
+        #expect(
+            keyFile.handle(.sessionUnlocked, at: at(15)) == [
+                .drop(Self.dropped), .load(Self.dropped), .announceAvailable,
+            ])
+        #expect(keyFile.state == .unlocked)
+    }
+
+    @Test("Without a grace period the keys go at once")
+    func noGrace() {
+        var machine = Machine(gracePeriod: .zero)
+        _ = machine.handle(
+            .start(.init(rootKey: .available, wasUnlockedInThisBoot: true, isSessionLocked: false)), at: start)
+        #expect(machine.handle(.lock, at: at(1)) == [.announceUnavailable, .drop(Self.dropped)])
+        #expect(isLocked(machine, first: true, unlocked: true) && machine.nextDeadline == nil)
+    }
+
+    @Test("A session's unlock gives no passphrase: only the command does")
+    func passphraseUnlock() {
+        var (machine, _) = started(.needsPerson, locked: true)
+        #expect(machine.handle(.sessionUnlocked, at: at(1)) == [] && machine.loadedClasses == [])
+        #expect(machine.handle(.unlock, at: at(2)) == [.load(Self.all), .rememberFirstUnlock, .announceAvailable])
+        _ = machine.handle(.lock, at: at(3))
+        #expect(machine.handle(.deadlineReached, at: at(13)) == [.drop(Self.dropped)])
+        #expect(machine.handle(.sessionUnlocked, at: at(14)) == [] && machine.loadedClasses == Self.first)
+        #expect(machine.handle(.unlock, at: at(15)) == [.load(Self.dropped), .announceAvailable])
+    }
+
+    @Test("The first unlock is remembered once")
+    func firstUnlock() {
+        var (machine, _) = started(locked: true)
+        #expect(
+            machine.handle(.sessionUnlocked, at: at(1)) == [.load(Self.all), .rememberFirstUnlock, .announceAvailable])
+        _ = machine.handle(.lock, at: at(2))
+        _ = machine.handle(.deadlineReached, at: at(12))
+        #expect(machine.handle(.sessionUnlocked, at: at(13)) == [.load(Self.dropped), .announceAvailable])
+    }
+
+    // MARK: - The root key
+
+    @Test("Without the root key everything is locked, and stays so until a command brings one")
+    func lost() {
+        var (unlocked, _) = started()
+        #expect(unlocked.handle(.rootKeyLost("x"), at: at(1)) == [.announceUnavailable, .drop(Self.all)])
+        #expect(isLocked(unlocked, first: false, unlocked: true, problem: "x"))
+        #expect(unlocked.handle(.sessionUnlocked, at: at(2)) == [])
+        #expect(unlocked.handle(.unlock, at: at(3)) == [.load(Self.all), .announceAvailable])
+
+        var (locking, _) = started()
+        _ = locking.handle(.lock, at: at(1))
+        #expect(locking.handle(.rootKeyLost("y"), at: at(2)) == [.drop(Self.all)])
+        #expect(isLocked(locking, first: false, unlocked: true, problem: "y") && locking.nextDeadline == nil)
+
+        var (locked, _) = started(unlockedBefore: true, locked: true)
+        #expect(locked.handle(.rootKeyLost("z"), at: at(2)) == [.drop(Self.first)])
+        #expect(isLocked(locked, first: false, unlocked: true, problem: "z"))
+    }
+
+    @Test("Another start takes the place of the former one, and does only what differs")
+    func again() {
+        var (machine, _) = started()
+        let open = Machine.Start(rootKey: .available, wasUnlockedInThisBoot: false, isSessionLocked: false)
+        #expect(machine.handle(.start(open), at: at(1)) == [] && machine.state == .unlocked)
+        let locked = Machine.Start(rootKey: .available, wasUnlockedInThisBoot: false, isSessionLocked: true)
+        #expect(machine.handle(.start(locked), at: at(2)) == [.announceUnavailable, .drop(Self.dropped)])
+        #expect(isLocked(machine, first: true, unlocked: true))
+        let person = Machine.Start(rootKey: .needsPerson, wasUnlockedInThisBoot: false, isSessionLocked: false)
+        #expect(machine.handle(.start(person), at: at(3)) == [.drop(Self.first)])
+        #expect(isLocked(machine, first: false, unlocked: true))
+        #expect(machine.handle(.startWithoutKeys("none"), at: at(4)) == [.announceAvailable])
+    }
+
+    @Test("Over every sequence of inputs, keys are there only where they may be")
+    func sequences() {
+        let inputs: [Machine.Input] = [
+            .lock, .sessionUnlocked, .unlock, .deadlineReached, .rootKeyLost("x"),
+            .start(.init(rootKey: .needsPerson, wasUnlockedInThisBoot: true, isSessionLocked: false)),
+            .start(.init(rootKey: .available, wasUnlockedInThisBoot: false, isSessionLocked: true)),
+            .startWithoutKeys("none"),
+        ]
+        func visit(_ machine: Machine, _ loaded: Set<ProtectionClass>, _ announced: Bool, depth: Int, at now: Int) {
+            guard depth > 0 else { return }
+            for input in inputs {
+                for pause in [1, 11] {
+                    var (next, loaded, announced) = (machine, loaded, announced)
+                    for effect in next.handle(input, at: at(now + pause)) {
+                        switch effect {
+                        case .load(let classes):
+                            #expect(!classes.isEmpty && loaded.isDisjoint(with: classes))
+                            loaded.formUnion(classes)
+                        case .drop(let classes):
+                            #expect(!classes.isEmpty && loaded.isSuperset(of: classes))
+                            loaded.subtract(classes)
+                        case .announceAvailable:
+                            #expect(!announced)
+                            announced = true
+                        case .announceUnavailable:
+                            #expect(announced)
+                            announced = false
+                        case .rememberFirstUnlock: #expect(next.state == .unlocked)
+                        }
+                    }
+                    #expect(loaded == next.loadedClasses)
+                    #expect((next.nextDeadline != nil) == (loaded == Self.all && !announced))
+                    visit(next, loaded, announced, depth: depth - 1, at: now + pause)
+                }
+            }
+        }
+        let (machine, _) = started()
+        visit(machine, Self.all, true, depth: 4, at: 0)
+    }
+}
