@@ -44,7 +44,6 @@ struct ProtectionDocument: Equatable, Sendable {
         writer.add("classes", array: classes) { keys, writer in
             writer.object { writer in
                 writer.add("class", keys.protection)
-                writer.add("highest", keys.highest)
                 writer.add("generations", array: keys.generations) { key, writer in
                     writer.object { writer in
                         writer.add("number", key.generation)
@@ -120,7 +119,6 @@ private struct Stored: Decodable {
 
     struct Class: Decodable {
         let `class`: ProtectionClass
-        let highest: UInt32
         let generations: [Generation]
     }
 
@@ -212,6 +210,6 @@ extension WrappedClassKeys {
             else { return nil }
             generations.append(key)
         }
-        self.init(protection: stored.class, highest: stored.highest, generations: generations)
+        self.init(protection: stored.class, generations: generations)
     }
 }

@@ -199,7 +199,7 @@ package struct ProtectionFile: Equatable, Sendable {
         var keys = document.classes[index]
         try body(&keys)
         document.classes[index] = keys
-        return keys.highest
+        return keys.present
     }
 
     /// Changes the root key, or where it comes from. Records stay as they are.

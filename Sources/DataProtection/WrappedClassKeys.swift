@@ -87,27 +87,23 @@ struct WrappedClassKeys: Equatable, Sendable {
     static let maximumGenerations = 16
 
     let protection: ProtectionClass
-    /// The highest generation that there has ever been. No number comes again: a record of a deleted key must not be taken
-    /// for one of the present key.
-    private(set) var highest: UInt32
-    /// The oldest first. There is always one.
+    /// The oldest first. There is always one, and the last one has the highest number that there has ever been. So no number
+    /// comes again: a record of a deleted key must not be taken for one of the present key.
     private(set) var generations: [WrappedClassKey]
 
     /// - Returns: nil for what no version writes.
-    init?(protection: ProtectionClass, highest: UInt32, generations: [WrappedClassKey]) {
+    init?(protection: ProtectionClass, generations: [WrappedClassKey]) {
         let numbers = generations.map(\.generation)
-        guard (1...Self.maximumGenerations).contains(numbers.count), numbers.last ?? .max <= highest,
+        guard (1...Self.maximumGenerations).contains(numbers.count),
             zip(numbers, numbers.dropFirst()).allSatisfy(<)
         else { return nil }
         self.protection = protection
-        self.highest = highest
         self.generations = generations
     }
 
     /// New keys.
     init(of protection: ProtectionClass, _ rootKey: RootKey) throws(RingwakeError) {
         self.protection = protection
-        highest = 1
         generations = [try WrappedClassKey(1, of: protection, rootKey)]
     }
 
@@ -118,30 +114,28 @@ struct WrappedClassKeys: Equatable, Sendable {
                 "the class \(protection.rawValue) has \(generations.count) keys already; let the re-keying that was begun "
                     + "end first")
         }
-        let new = try next(rootKey)
-        generations.append(new)
-        highest = new.generation
+        generations.append(try next(rootKey))
     }
 
     /// Removes all keys, and makes a new one.
     mutating func replace(_ rootKey: RootKey) throws(RingwakeError) {
-        let new = try next(rootKey)
-        generations = [new]
-        highest = new.generation
+        generations = [try next(rootKey)]
     }
 
+    /// The number of the present keys.
+    var present: UInt32 { generations.last?.generation ?? 0 }
+
     private func next(_ rootKey: RootKey) throws(RingwakeError) -> WrappedClassKey {
-        guard highest < .max else {
+        guard present < .max else {
             throw RingwakeError(.limitReached, "the class \(protection.rawValue) has had as many keys as there can be")
         }
-        return try WrappedClassKey(highest + 1, of: protection, rootKey)
+        return try WrappedClassKey(present + 1, of: protection, rootKey)
     }
 
     /// Removes the keys before a generation. The present one stays.
     mutating func remove(before generation: UInt32) {
-        generations = generations.filter {
-            $0.generation >= generation || $0.generation == generations.last?.generation
-        }
+        let present = present
+        generations = generations.filter { $0.generation >= generation || $0.generation == present }
     }
 
     func rewrapped(from old: RootKey, to new: RootKey) throws(RingwakeError) -> WrappedClassKeys {

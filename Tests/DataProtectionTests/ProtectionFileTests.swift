@@ -108,9 +108,8 @@ import Testing
         let wrapped = try #require(text.firstMatch(of: #/"number":1,"public":"[^"]*","wrapped":"([^"]*)"/#)?.1)
         let passphrase = #""kind":"passphrase","salt":"AAAAAAAAAAAAAAAAAAAAAA","n":131072,"r":8,"p":1"#
         for (old, new) in [
-            (#""highest":1"#, #""highest":0"#), (#""highest":1"#, #""highest":-1"#),
-            (#""highest":1"#, #""highest":4294967296"#), (#""highest":1"#, #""highest":1.5"#),
-            (#""highest":1"#, #""highest":1.0"#), (#""number":1"#, #""number":0"#), (#""number":1"#, #""number":2"#),
+            (#""number":1"#, #""number":-1"#), (#""number":1"#, #""number":4294967296"#),
+            (#""number":1"#, #""number":1.5"#), (#""number":1"#, #""number":1.0"#), (#""number":1"#, #""number":0"#),
             (#""number":1"#, #""number":"1""#), (#""class":"complete""#, #""class":"none""#),
             (#""class":"complete""#, #""class":"completeUnlessOpen""#), (#""class":"complete""#, #""class":"x""#),
             (#""kind":"key-file""#, #""kind":"x""#), (#""kind":"key-file""#, #""kind":"tpm""#),
@@ -222,8 +221,7 @@ import Testing
             (wrapped[1], Self.values("wrapped", otherText)[1]), (wrapped[1], wrapped[2]),
             (#""number":1"#, #""number":2"#),
         ] {
-            let changed = text.replacing(old, with: new, maxReplacements: 1).replacing(
-                #""highest":1"#, with: #""highest":2"#, maxReplacements: 1)
+            let changed = text.replacing(old, with: new, maxReplacements: 1)
             let file = try ProtectionFile(Self.signed(changed), "x")
             try expect(.badCredential, "of the class complete was changed") { _ = try vault(file) }
         }
@@ -288,13 +286,12 @@ import Testing
     @Test("After 4,294,967,295 keys there is no other one")
     func lastNumber() throws {
         let text = String(decoding: try ProtectionFile.make(Self.source, rootKey).encoded, as: UTF8.self)
-        let last = text.replacing(#""highest":1"#, with: #""highest":4294967295"#, maxReplacements: 1)
+        let last = text.replacing(#""number":1"#, with: #""number":4294967295"#, maxReplacements: 1)
         var file = try ProtectionFile(Self.signed(last), "x")
         let before = file
         try expect(.limitReached, "as many keys") { try file.addGeneration(of: .complete, rootKey: rootKey) }
         try expect(.limitReached, "as many keys") { try file.deleteKeys(of: .complete, rootKey: rootKey) }
         #expect(file == before)
-        _ = try vault(file)
     }
 
     @Test("Another root key or source changes no record and no look-up")

@@ -96,6 +96,30 @@ struct RecordVaultTests {
         }
     }
 
+    @Test("Another key of the same number takes the place of the former one")
+    func replaced() throws {
+        let impostor = try ClassKey.generate(1)
+        let vault = RecordVault(ring(key.locked))
+        let own = try vault.seal([1], .payloads, place: "1")
+        vault.use(ring(key))
+        #expect(try vault.open(own, .payloads, place: "1") == [1])
+        vault.use(ring(impostor.locked))
+        let other = try vault.seal([2], .payloads, place: "1")
+        vault.use(ring(impostor))
+        #expect(try vault.open(other, .payloads, place: "1") == [2])
+        try expectDamaged(vault, own, place: "1")
+    }
+
+    @Test("A record says by which generation it was written: another number is refused, even with the same key")
+    func renumbered() throws {
+        let twin = ClassKey(generation: 2, publicPoint: key.publicPoint, secret: key.secret)
+        for form in [.encrypted, .sealed] as [RecordHeader.Form] {
+            var record = try #require(try records()[form])
+            record[RecordHeader.bytes - 1] = 2
+            try expectDamaged(RecordVault(ring(key, twin)), record)
+        }
+    }
+
     @Test("While records are written again, those of both keys are read")
     func generations() throws {
         let records = try records()

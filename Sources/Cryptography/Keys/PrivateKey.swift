@@ -55,7 +55,8 @@ package final class PrivateKey {
         var der = scalar.withBytes { P256Encoding.privateKey(scalar: $0, point: publicPoint) }
         defer { SecretBytes.wipe(&der) }
         let decoded = decodeDER(der) { d2i_AutoPrivateKey(nil, $0, $1) }
-        guard let key = OwnedPointer(decoded?.pointer, freedBy: EVP_PKEY_free), scalar.count == P256Encoding.coordinateBytes,
+        guard let key = OwnedPointer(decoded?.pointer, freedBy: EVP_PKEY_free),
+            scalar.count == P256Encoding.coordinateBytes,
             publicPoint.count == P256Encoding.pointBytes, Self.isPair(key.pointer)
         else {
             OpenSSLErrors.clear()
