@@ -118,8 +118,8 @@ let package = Package(
         .target(
             name: "PushJournal",
             dependencies: [
-                "CRingwakeLinux", "CRingwakeSQLite", "Database", "FileSystem", "RingwakeCore", "RunLoop",
-                "StoreMigration", logging,
+                "CRingwakeLinux", "CRingwakeSQLite", "DataProtection", "Database", "FileSystem", "RingwakeCore",
+                "RunLoop", "StoreMigration", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
@@ -176,7 +176,8 @@ let package = Package(
             name: "RingwakeDaemon",
             dependencies: [
                 "CRingwakeLinux", "CallService", "ControlProtocol", "Cryptography", "DBus", "DaemonConfiguration",
-                "DeviceLink", "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "LinkTransport",
+                "DataProtection", "DeviceLink", "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer",
+                "LinkTransport",
                 "LogOutput", "MQTT5", "NetworkMessages", "PushClient", "PushGateway", "PushJournal", "Reachability",
                 "RingwakeCore", "RunLoop", "ServiceManager", "StoreMigration",
                 "VoIPCertificates", logging,
@@ -252,8 +253,8 @@ let package = Package(
         .testTarget(
             name: "PushJournalTests",
             dependencies: [
-                "CRingwakeLinux", "CRingwakeSQLite", "Database", "FileSystem", "PushJournal", "RingwakeCore", "RunLoop",
-                "StoreMigration", logging,
+                "CRingwakeLinux", "CRingwakeSQLite", "DataProtection", "Database", "FileSystem", "PushJournal",
+                "RingwakeCore", "RunLoop", "StoreMigration", logging,
             ],
             swiftSettings: onTheRunLoop),
         .testTarget(

@@ -30,6 +30,8 @@ package struct CallServiceStateMachine: Sendable {
     package private(set) var screening = CallScreening()
     package private(set) var configuration = ServiceConfiguration()
     package internal(set) var states = SavedStates()
+    /// What can be read now of protected data.
+    package private(set) var protection = ProtectionState()
     private var pending = PendingAnswers()
     /// The path to the network; nil: never reported.
     private var path: PathMessage?
@@ -84,6 +86,10 @@ package struct CallServiceStateMachine: Sendable {
                 screening.setStored(doNotDisturb)
             }
         case .handlersRestored(let app, let restored, let alive): restore(restored, of: app, alive, &turn)
+        case .protectionChanged(let state): protection = state
+        case .revealed(let state):
+            states.reveal(state)
+            submit(.callersRevealed(state.callers), &turn)
         case .recalled(let record): coordinator.correct(record)
         case .cellularChanged(let isActive):
             subscriptions.publish(EventMessage(cellular: isActive), to: .device, &turn)
@@ -267,7 +273,7 @@ package struct CallServiceStateMachine: Sendable {
     }
 
     /// The current state of a call.
-    func message(of call: Call, _ turn: Turn) -> CallMessage { turn.message(of: call, coordinator) }
+    func message(of call: Call, _ turn: Turn) -> CallMessage { turn.message(of: call, coordinator, protection) }
 
     // MARK: - Handlers
 
@@ -321,7 +327,7 @@ package struct CallServiceStateMachine: Sendable {
         if let wake {
             close(handlers.attach(request.id, to: wake, kit: request.kit), &turn)
             turn.add(.retain(wake))
-            greet(request, app, secret: renewed, &turn)
+            StreamRoutes.greet(request, app, secret: renewed, &self, &turn)
         }
         let outcome = submit(
             .handlerConnected(app, wake, pid: request.peer.pid, policy), &turn, joining: (request, app))
@@ -339,19 +345,11 @@ package struct CallServiceStateMachine: Sendable {
             handlers.join(
                 wake, of: app, secretHash: turn.host.hash(secret), connection: request.id,
                 process: request.peer.process, kit: request.kit)
-            greet(request, app, secret: secret, &turn)
+            StreamRoutes.greet(request, app, secret: secret, &self, &turn)
         } catch {
             turn.respond(request.id, .failure(error))
             following.append(.handlerDisconnected(wake))
         }
-    }
-
-    private mutating func greet(_ request: ServiceRequest, _ app: AppID, secret: String?, _ turn: inout Turn) {
-        let hello = EventMessage(handler: app, secret: secret, socket: configuration.socketPath)
-        let since = try? request.since()
-        subscriptions.begin(
-            request.id, app: app, call: nil, first: [hello] + StreamRoutes.beginning(of: app, since: since, self, turn),
-            &turn)
     }
 
     /// Stops a handler. A self-connected one only loses its connection.

@@ -23,6 +23,10 @@ package enum ServiceEvent: Sendable {
     case handlersRestored(AppID, [WakeID: RestoredHandler], alive: Set<WakeID>)
     /// The journal has an earlier call with this key: show this record instead.
     case recalled(CallRecord)
+    /// The keys of protected data have changed: what can be read now.
+    case protectionChanged(ProtectionState)
+    /// What could not be read at the start has been read.
+    case revealed(RevealedState)
     /// The first cellular call of the device began, or the last one ended.
     case cellularChanged(isActive: Bool)
     /// The path to the network has changed.
@@ -70,6 +74,23 @@ package struct RestoredState: Sendable {
         self.recent = recent
         self.doNotDisturb = doNotDisturb
         self.states = states
+    }
+}
+
+/// What was locked when the daemon started, and has been read since.
+package struct RevealedState: Sendable {
+    package var states: [AppID: [UInt8]]
+    package var records: [AppID: SavedStates.Record]
+    /// By the numbers of calls.
+    package var callers: [Int64: CallUpdate]
+
+    package init(
+        states: [AppID: [UInt8]] = [:], records: [AppID: SavedStates.Record] = [:],
+        callers: [Int64: CallUpdate] = [:]
+    ) {
+        self.states = states
+        self.records = records
+        self.callers = callers
     }
 }
 

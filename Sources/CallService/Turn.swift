@@ -35,11 +35,16 @@ package struct Turn {
         ).description
     }
 
-    /// The current state of a call.
-    func message(of call: Call, _ coordinator: CoordinatorStateMachine) -> CallMessage {
-        CallMessage(
+    /// The current state of a call. Who called in one that has ended is data at rest, and shown only while its class is
+    /// available.
+    func message(
+        of call: Call, _ coordinator: CoordinatorStateMachine, _ protection: ProtectionState = ProtectionState()
+    ) -> CallMessage {
+        var message = CallMessage(
             call, pid: coordinator.process(of: call), receivedAt: arrival(of: call),
             deadline: coordinator.deadline(of: call), at: now)
+        if call.machine.hasEnded, let lock = protection.lock(of: .callers) { message.hideCaller(lock) }
+        return message
     }
 
     mutating func respond(_ id: RequestID, _ message: any Encodable) { respond(id, .success(message)) }

@@ -68,12 +68,10 @@ package struct KeyRing: Sendable {
             form: key.secret == nil ? .sealed : .encrypted, protection: protection, generation: key.generation)
     }
 
-    /// Whether a record with this header has to be written again: its key is not the present one of its kind's class, or
-    /// it is sealed and need not be any more.
+    /// Whether a record has to be written again: its key is not the present one of its kind's class.
     package func isOutdated(_ record: RecordHeader, of kind: ProtectedKind) -> Bool {
         let present = header(of: kind)
         return record.protection != present.protection || record.generation != present.generation
-            || (record.form == .sealed && present.form == .encrypted)
     }
 
     /// Whether records of a class can be read now.

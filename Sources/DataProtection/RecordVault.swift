@@ -64,11 +64,18 @@ package final class RecordVault {
         sealers = [:]
     }
 
+    /// The record of content that has no class, and so is stored as it is.
+    package static func plain(_ content: [UInt8]) -> [UInt8] {
+        RecordHeader(form: .plain, protection: .none, generation: 0).encoded + content
+    }
+
     /// The record of some content.
     ///
+    /// - Parameter kind: nil for content that has no class.
     /// - Parameter place: the record's place among those of its kind. It has to be named again to open the record.
     /// - Throws: `failed` when OpenSSL cannot (no memory).
-    package func seal(_ content: [UInt8], _ kind: ProtectedKind, place: String) throws(RingwakeError) -> [UInt8] {
+    package func seal(_ content: [UInt8], _ kind: ProtectedKind?, place: String) throws(RingwakeError) -> [UInt8] {
+        guard let kind else { return Self.plain(content) }
         let header = ring.header(of: kind)
         let encoded = header.encoded
         guard let key = ring.keys[header.protection]?.last, header.form != .plain else { return encoded + content }
@@ -83,13 +90,14 @@ package final class RecordVault {
     }
 
     /// The content of a record.
-    package func open(_ record: [UInt8], _ kind: ProtectedKind, place: String) throws(RecordFailure) -> [UInt8] {
+    package func open(_ record: [UInt8], _ kind: ProtectedKind?, place: String) throws(RecordFailure) -> [UInt8] {
         guard let header = RecordHeader(record) else { throw .damaged("it doesn't begin like a record") }
         let content = record.dropFirst(RecordHeader.bytes)
         if header.form == .plain { return Array(content) }
-        guard let key = ring.keys[header.protection]?.first(where: { $0.generation == header.generation }) else {
-            // Without any key of the class nobody knows whether it was deleted: the file of keys may be missing.
-            throw .deleted(header.protection)
+        let keys = ring.keys[header.protection] ?? []
+        guard let key = keys.first(where: { $0.generation == header.generation }) else {
+            // A class without any key may have some elsewhere: the file of keys can't be read, or is of another store.
+            throw keys.isEmpty ? .locked(header.protection) : .deleted(header.protection)
         }
         guard let secret = key.secret else { throw .locked(header.protection) }
         let bound = Self.bound(Array(record.prefix(RecordHeader.bytes)), kind, place)
@@ -132,8 +140,8 @@ package final class RecordVault {
     private static let purpose = Array("ringwake record 1".utf8)
 
     /// What must not change: the header, the kind, the place.
-    private static func bound(_ header: [UInt8], _ kind: ProtectedKind, _ place: String) -> [UInt8] {
-        header + Array(kind.rawValue.utf8) + [0] + Array(place.utf8)
+    private static func bound(_ header: [UInt8], _ kind: ProtectedKind?, _ place: String) -> [UInt8] {
+        header + Array((kind?.rawValue ?? "").utf8) + [0] + Array(place.utf8)
     }
 }
 

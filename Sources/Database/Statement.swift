@@ -171,6 +171,14 @@ package final class Statement {
         }
     }
 
+    package func optionalBytes() -> [UInt8]? {
+        guard sqlite3_column_type(statement, nextColumn) != SQLITE_NULL else {
+            nextColumn += 1
+            return nil
+        }
+        return bytes()
+    }
+
     package func bytes() -> [UInt8] {
         defer { nextColumn += 1 }
         guard let bytes = sqlite3_column_blob(statement, nextColumn) else { return [] }

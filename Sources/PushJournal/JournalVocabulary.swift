@@ -33,6 +33,8 @@ package nonisolated struct JournalContents: Sendable {
     package let newestWallClock: Int64?
     /// State, by path; at most `JournalLimits.maximumStates` rows with `JournalLimits.maximumStatesBytes` of data.
     package let states: [StateRow]
+    /// The paths of rows that can't be read now, with the class that keeps from it.
+    package let lockedStates: [String: ProtectionClass]
     /// Lists of callers, by name.
     package let lists: [CallerListRecord]
     /// Identifies this version of the lists. The index that is built from them has the same number. 0 before the first
@@ -51,7 +53,8 @@ package nonisolated struct JournalContents: Sendable {
 
     package init(
         open: [StoredCall], recent: [CallRecord], nextCallNumber: Int64, newestWallClock: Int64?,
-        states: [StateRow] = [], lists: [CallerListRecord] = [], listGeneration: UInt64 = 0,
+        states: [StateRow] = [], lockedStates: [String: ProtectionClass] = [:], lists: [CallerListRecord] = [],
+        listGeneration: UInt64 = 0,
         devices: [DeviceRow] = [], mail: [StoredMail] = [], epoch: String = "",
         setAside: [(path: String, reason: String)] = []
     ) {
@@ -60,6 +63,7 @@ package nonisolated struct JournalContents: Sendable {
         self.nextCallNumber = nextCallNumber
         self.newestWallClock = newestWallClock
         self.states = states
+        self.lockedStates = lockedStates
         self.lists = lists
         self.listGeneration = listGeneration
         self.devices = devices

@@ -113,9 +113,12 @@ extension PushJournal {
 
     private func deliver(_ answer: JournalAnswer) {
         switch answer {
-        case .push, .ring, .kept, .list, .pushes, .calls, .mail, .report:
+        case .push, .ring, .kept, .list, .pushes, .calls, .mail, .report, .protected:
             let notify = waiting.take(answer)
             notify?()
+        case .rekeyed(let kind, let rows):
+            logger.info("records have their present key", metadata: ["kind": "\(kind.rawValue)", "written": "\(rows)"])
+            onRekeyed?(kind)
         case .copying(let percent): copyRequest.report(percent: percent)
         case .copied(let result):
             let notify = copyRequest.close()

@@ -1,3 +1,4 @@
+package import DataProtection
 package import Logging
 package import RingwakeCore
 package import RunLoop
@@ -26,6 +27,8 @@ package final class PushJournal {
     package var onOpened: (() -> Void)?
     /// Called when the journal begins to fail, and when it works again.
     package var onHealthChange: ((JournalHealth) -> Void)?
+    /// Called when all records of a kind have the present key of its class: no record has a former one.
+    package var onRekeyed: ((ProtectedKind) -> Void)?
     /// Called before the work of a turn of the loop is submitted. Use it for rows that depend only on the state at the
     /// end of the turn and would otherwise be written after each event.
     package var beforeSubmission: (() -> Void)?
@@ -66,12 +69,13 @@ package final class PushJournal {
     ///   - directory: the journal's directory. Nothing else may write to it.
     ///   - vfs: the name of SQLite's file layer; nil for the default. For tests.
     ///   - versions: the versions of the store; nil for this program's. For tests.
+    ///   - keys: of what is protected, as far as they are available at the start.
     /// - Throws: what a person has to mend: `conflict` if a newer version wrote the store, `inUse` if another process has
     ///   it, `system` if its path or its owner is wrong. The store is then unchanged. If the disk fails, ``isOpen`` is
     ///   false.
     package init(
         directory: String, runLoop: RunLoop, logger: Logger, limits: JournalLimits = JournalLimits(),
-        clocks: JournalClocks, vfs: String? = nil, versions: StoreVersions? = nil
+        clocks: JournalClocks, vfs: String? = nil, versions: StoreVersions? = nil, keys: KeyRing = .off
     ) throws(RingwakeError) {
         self.directory = directory
         self.runLoop = runLoop
@@ -83,7 +87,7 @@ package final class PushJournal {
         thread = try JournalThread(
             JournalThread.Order(
                 directory: directory, vfs: vfs, limits: limits, clocks: clocks, versions: versions ?? StoreModels.all,
-                mailbox: mailbox))
+                keys: keys, mailbox: mailbox))
         do throws(RingwakeError) {
             try waitUntilOpen()
             source = try watchAnswers()
@@ -307,7 +311,9 @@ extension PushJournal {
 
     private func submitGathered() {
         isSubmissionScheduled = false
-        guard !gathered.work.isEmpty || !gathered.lists.isEmpty || gathered.isUrgent else { return }
+        guard !gathered.work.isEmpty || !gathered.lists.isEmpty || gathered.isUrgent || gathered.keys != nil else {
+            return
+        }
         beforeSubmission?()
         if let timer = soonTimer {
             runLoop.cancel(timer)

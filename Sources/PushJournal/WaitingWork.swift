@@ -12,6 +12,7 @@ struct WaitingWork {
         case calls((Result<[JournaledCall], RingwakeError>) -> Void)
         case mail((Result<MailPayloads, RingwakeError>) -> Void)
         case report((Result<StoreReport, RingwakeError>) -> Void)
+        case protected((Result<ProtectedRows, RingwakeError>) -> Void)
     }
 
     private var completions: [UInt64: Completion] = [:]
@@ -75,6 +76,11 @@ struct WaitingWork {
         return add(.report(completion))
     }
 
+    mutating func addRead(_ completion: @escaping (Result<ProtectedRows, RingwakeError>) -> Void) -> UInt64 {
+        reads += 1
+        return add(.protected(completion))
+    }
+
     private mutating func add(_ completion: Completion) -> UInt64 {
         lastTicket += 1
         completions[lastTicket] = completion
@@ -109,7 +115,11 @@ struct WaitingWork {
         case .report(let ticket, let result):
             guard case .report(let completion) = remove(ticket) else { return nil }
             return { completion(result) }
-        case .migrating, .copying, .copied, .opened, .committed, .untidy, .unreadable, .droppedCalls, .droppedStates,
+        case .protected(let ticket, let result):
+            guard case .protected(let completion) = remove(ticket) else { return nil }
+            return { completion(result) }
+        case .migrating, .copying, .copied, .rekeyed, .opened, .committed, .untidy, .unreadable, .droppedCalls,
+            .droppedStates,
             .replaced, .gaveWay,
             .setAside,
             .ended:
@@ -130,6 +140,7 @@ struct WaitingWork {
             case .calls(let completion): { completion(.failure(error)) }
             case .mail(let completion): { completion(.failure(error)) }
             case .report(let completion): { completion(.failure(error)) }
+            case .protected(let completion): { completion(.failure(error)) }
             case nil: nil
             }
         }
@@ -147,7 +158,7 @@ struct WaitingWork {
         case .list(_, let entries):
             lists -= 1
             listEntries -= entries
-        case .pushes, .calls, .mail, .report:
+        case .pushes, .calls, .mail, .report, .protected:
             reads -= 1
         case .ring, nil:
             break

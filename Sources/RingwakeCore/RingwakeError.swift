@@ -15,6 +15,14 @@ package struct RingwakeError: Error, Equatable, Sendable, CustomStringConvertibl
 
     package var description: String { "\(code.slug): \(message)" }
 
+    /// Data that can't be read while their class is locked.
+    /// - Parameter what: the data, as the subject of a sentence.
+    package static func locked(_ protection: ProtectionClass, _ what: String) -> RingwakeError {
+        RingwakeError(
+            .locked,
+            "\(what) can't be read now: its protection class \(protection.rawValue) is locked; unlock the device")
+    }
+
     /// An app that isn't configured, as somebody named it.
     package static func noApp(_ name: String) -> RingwakeError {
         RingwakeError(.notFound, "no app '\(name)' is configured; 'ringwake app list' shows those that are")

@@ -11,6 +11,11 @@ package struct StoreVersions: Sendable {
         self.policies = policies
     }
 
+    /// These versions with later ones.
+    package func followed(by later: [StoreModel], policies more: [Int64: [MigrationPolicy]] = [:]) -> StoreVersions {
+        StoreVersions(models[0], models.dropFirst() + later, policies: policies.merging(more) { $1 })
+    }
+
     /// The version that is written.
     package let current: StoreModel
     package var oldest: Int64 { models[0].version }

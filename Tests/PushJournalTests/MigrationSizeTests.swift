@@ -23,7 +23,7 @@ struct MigrationSizeTests {
             let probe = try StoreProbe(store)
             try probe.run(
                 "\(numbers) INSERT INTO call SELECT i, app, hex(randomblob(16)), sender, received_wall, boot, received_boot, "
-                    + "'ended', 1, version, snapshot || hex(zeroblob(300)) FROM n, (SELECT * FROM call WHERE number = 1)"
+                    + "'ended', 1, version, snapshot || hex(zeroblob(300)), NULL FROM n, (SELECT * FROM call WHERE number = 1)"
             )
             try probe.run(
                 "INSERT INTO push SELECT number, id, app, 'topic', 'production', sender, 10, NULL, id, 'started', boot, "

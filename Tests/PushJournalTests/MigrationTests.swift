@@ -18,6 +18,9 @@ struct MigrationTests {
         return Array(try Data(contentsOf: file))
     }
 
+    /// The present store, while one of the next version has not been opened yet.
+    private static let kept = "store.version-\(NextStore.version - 1)"
+
     /// A closed journal on a store that a daemon of version 7 left.
     private func folder7(_ name: String = "device", vfs: String? = nil) throws -> JournalHarness {
         let harness = try JournalHarness(vfs: vfs)
@@ -90,10 +93,38 @@ struct MigrationTests {
         #expect(harness.contents.damage.isEmpty)
         harness.journal.close()
         let probe = try StoreProbe(harness.directory.store)
-        #expect(try probe.number("PRAGMA user_version") == 10)
+        #expect(try probe.number("PRAGMA user_version") == NextStore.version + 2)
         #expect(try probe.text("PRAGMA integrity_check") == "ok")
         #expect(try probe.text("SELECT min(language_1 || language_3) FROM push") == "enen")
         #expect(try probe.number("SELECT id FROM extra") == 5)
+    }
+
+    @Test("is whole at the next start after a migration without a daemon, and after an import that was refused")
+    func idle() throws {
+        let harness = try folder7()
+        let (path, clocks) = (harness.directory.path, harness.clock.clocks())
+        let store = try IdleStore(inDirectory: path, limits: JournalLimits(), clocks: clocks)
+        for _ in 0..<2 { #expect(try store.migrate { _ in } == []) }
+        harness.clock.advance(by: .seconds(1))
+        for boot in ["another", "a third"] {
+            #expect(throws: RingwakeError.self) {
+                try PortableImport.run(
+                    inDirectory: path, limits: JournalLimits(), clocks: harness.clock.clocks(bootID: boot)
+                ) { () throws(RingwakeError) in nil }
+            }
+            #expect(try store.migrate { _ in } == [])
+        }
+        try harness.reopen(bootID: "a fourth")
+        #expect(harness.contents.damage.isEmpty && harness.contents.nextCallNumber == 7)
+    }
+
+    @Test("is found by whoever reads it after a kill between two renames")
+    func betweenRenames() throws {
+        let harness = try folder7()
+        let path = harness.directory.path
+        try FileSystem.move("\(path)/store.db", to: "\(path)/store.migrated")
+        let store = try IdleStore(inDirectory: path, limits: JournalLimits(), clocks: harness.clock.clocks())
+        #expect(try store.report().rows["push"] == 6)
     }
 
     /// A moment of a migration, as a kill leaves it.
@@ -130,10 +161,10 @@ struct MigrationTests {
             files["store.migrated"] = new.store
             (files["store.db"], files["store.db-wal"], files["store.seal"]) = (new.old, nil, new.sealBefore)
         case .oldAside:
-            (files["store.migrated"], files["store.version-7"]) = (new.store, new.old)
+            (files["store.migrated"], files[Self.kept]) = (new.store, new.old)
             (files["store.db"], files["store.db-wal"], files["store.seal"]) = (nil, nil, new.sealBefore)
         case .inPlace, .sealed:
-            (files["store.db"], files["store.version-7"]) = (new.store, new.old)
+            (files["store.db"], files[Self.kept]) = (new.store, new.old)
             files["store.db-wal"] = nil
             files["store.seal"] = moment == .sealed ? new.seal : new.sealBefore
         }
@@ -147,7 +178,7 @@ struct MigrationTests {
         let remains = try remains(in: found)
         #expect(remains.isEmpty)
         found.journal.close()
-        #expect(try StoreProbe(found.directory.store).number("PRAGMA user_version") == 8)
+        #expect(try StoreProbe(found.directory.store).number("PRAGMA user_version") == NextStore.version)
         #expect(try StoreProbe(found.directory.store).text("PRAGMA integrity_check") == "ok")
     }
 
@@ -165,8 +196,8 @@ struct MigrationTests {
         // The new store can't be opened: what a kill before that would leave.
         let disk = FaultyDisk.mount(on: harness.directory.path)
         defer { FaultyDisk.unmount(harness.directory.path) }
-        disk.readFailure = { [path = harness.directory.path] name in
-            name == "store.db" && FileSystem.exists("\(path)/store.version-7") ? SQLITE_IOERR : nil
+        disk.readFailure = { [path = harness.directory.path, kept = Self.kept] name in
+            name == "store.db" && FileSystem.exists("\(path)/\(kept)") ? SQLITE_IOERR : nil
         }
         harness.versions = NextStore.versions()
         try harness.reopen(bootID: boot)
@@ -174,7 +205,7 @@ struct MigrationTests {
         harness.journal.close()
         let path = harness.directory.path
         return (
-            try read("\(path)/store.db"), try read("\(path)/store.version-7"), sealBefore,
+            try read("\(path)/store.db"), try read("\(path)/\(Self.kept)"), sealBefore,
             try read("\(path)/store.seal")
         )
     }
@@ -236,6 +267,8 @@ struct MigrationTests {
     @Test("whose data does not fit the next version is refused once, and not tried again and again; it is unchanged")
     func wrongData() throws {
         let harness = try folder7()
+        try harness.reopen()
+        harness.journal.close()
         let attempts = Mutex(0)
         harness.versions = NextStore.versions { row in
             if row["number"] == .integer(1) { attempts.withLock { $0 += 1 } }

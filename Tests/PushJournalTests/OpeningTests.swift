@@ -5,6 +5,7 @@ import Logging
 import PushJournal
 import RingwakeCore
 import RunLoop
+import StoreMigration
 import Testing
 
 @Suite("Opening a journal")
@@ -67,10 +68,10 @@ struct OpeningTests {
         let probe = try StoreProbe(harness.directory.store)
         #expect(try probe.text("PRAGMA journal_mode") == "wal")
         #expect(try probe.number("PRAGMA auto_vacuum") == 2)
-        #expect(try probe.number("PRAGMA user_version") == 7)
+        #expect(try probe.number("PRAGMA user_version") == StoreModels.all.current.version)
         #expect(try probe.number("PRAGMA application_id") == 0x5269_6e67)
         #expect(try probe.text("PRAGMA integrity_check") == "ok")
-        #expect(try probe.number("SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND strict") == 12)
+        #expect(try probe.number("SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND strict") == 13)
     }
 
     @Test("each commit is forced to the disk once, before its answer")
@@ -97,7 +98,7 @@ struct OpeningTests {
         let harness = try JournalHarness()
         _ = try harness.append(harness.push("A"))
         harness.journal.close()
-        try StoreProbe(harness.directory.store).run("PRAGMA user_version = 8")
+        try StoreProbe(harness.directory.store).run("PRAGMA user_version = \(StoreModels.all.current.version + 1)")
         let before = try contents(of: harness.directory.store)
         let error = failure(opening: harness)
         #expect(error?.code == .conflict)

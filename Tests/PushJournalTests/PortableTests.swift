@@ -1,3 +1,4 @@
+import DataProtection
 import FileSystem
 import FoundationEssentials
 import Glibc
@@ -15,11 +16,14 @@ struct PortableTests {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../Fixtures/store/version-7/\(name).db")
         try FileSystem.replace(harness.directory.store, with: Array(try Data(contentsOf: file)), mode: 0o600)
+        let store = try IdleStore(
+            inDirectory: harness.directory.path, limits: JournalLimits(), clocks: harness.clock.clocks())
+        #expect(try store.migrate { _ in } == [])
         return harness
     }
 
     private func export(_ harness: JournalHarness) throws -> [String] {
-        var export = try PortableExport(copy: harness.directory.store) { $0.add("program", "test") }
+        var export = try PortableExport(copy: harness.directory.store, keys: .off) { $0.add("program", "test") }
         var lines: [String] = []
         while let line = try export.next() { lines.append(String(decoding: line.dropLast(), as: UTF8.self)) }
         #expect(export.records == Int64(lines.count - 2))
@@ -95,7 +99,7 @@ struct PortableTests {
         }
         let store = try IdleStore(
             inDirectory: idle.directory.path, limits: JournalLimits(), clocks: idle.clock.clocks())
-        var export = try store.export { _ in }
+        var export = try store.export(keys: .off) { _ in }
         while try export.next() != nil {}
         #expect(export.records == 3)
     }

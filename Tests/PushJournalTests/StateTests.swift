@@ -290,7 +290,8 @@ struct StateTests {
         for (path, size) in [("a", 51), ("b", 50), ("c", 1), ("d", 1), ("e", 1), ("f", 1), ("aside/1/x", 60)] {
             try StoreProbe(harness.directory.store).run(
                 "INSERT INTO state (path, version, boot, written_boot, written_wall, data) "
-                    + "VALUES ('\(path)', 1, \(Int64.max), \(Int64.min), \(Int64.max), zeroblob(\(size)))")
+                    + "VALUES ('\(path)', 1, \(Int64.max), \(Int64.min), \(Int64.max), CAST(x'01000000000000' || zeroblob(\(size)) AS BLOB))"
+            )
         }
         try harness.reopen()
         #expect(harness.contents.states.map(\.path) == ["b", "c", "d"])

@@ -7,10 +7,13 @@ struct SnapshotTests {
     /// The record, written as the journal writes it and read again.
     static func written(_ record: CallRecord) throws -> CallRecord {
         let data = Data(CallSnapshot.json(of: record))
+        let caller = try CallerSnapshot.json(of: record.update).map {
+            try JSONDecoder().decode(CallerSnapshot.self, from: Data($0))
+        }
         return try #require(
             try JSONDecoder().decode(CallSnapshot.self, from: data).record(
                 number: record.number, key: record.key, sender: record.provenance.sender, state: record.state,
-                receivedAt: record.receivedAt, receivedWallClock: record.receivedWallClock))
+                receivedAt: record.receivedAt, receivedWallClock: record.receivedWallClock, caller: caller))
     }
 
     /// A coordinator with a call in each state, of two apps; of `answering` and `connected` only one, for no two calls
@@ -65,10 +68,17 @@ struct SnapshotTests {
         scenario.receive("more", call: "connected", payload: #"{"caller":"Zoë"}"#)
         let call = try #require(scenario.call("connected"))
         #expect(String(decoding: CallSnapshot.json(of: call.journalRecord), as: UTF8.self) == SnapshotTests.connected)
+        var update = call.update
+        (update.callerName, update.identifiedAs) = ("Zoë", "Work")
+        let caller = try #require(CallerSnapshot.json(of: update))
+        #expect(
+            String(decoding: caller, as: UTF8.self)
+                == #"{"caller":"sip:alice@example.org","caller_name":"Zoë","identified_as":"Work"}"#)
+        #expect(CallerSnapshot.json(of: CallUpdate(hasVideo: true)) == nil)
     }
 
     static let connected = #"""
-        {"attempt":1,"caller":"sip:alice@example.org","environment":"development","topic":"com.example.phone\#
+        {"attempt":1,"environment":"development","topic":"com.example.phone\#
         .voip","one_attempt":false,"progress":{"action_time":10000000000,"claim_starts":0,"claim_time":50000\#
         00000,"connected_time":14400000000000,"ended_in_focus":false,"handler":8,"lease":"taken","muted":fal\#
         se,"pending":[{"action":"mute","by":10000000000},{"action":"dtmf","by":10000000000,"digits":"1#"},{"\#

@@ -18,6 +18,7 @@ from support.daemon import Daemon
 from support.programs import RINGWAKE, run
 from support.pushing import push
 from support.store import VERSION
+from support.waiting import until
 
 
 @pytest.fixture
@@ -202,7 +203,7 @@ def test_a_backup_that_is_killed_is_none_or_whole(daemon: Daemon, tmp_path: Path
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done
     assert [path for path in tmp_path.iterdir() if not path.name.endswith(".tar.zst")] == []
-    assert not (state / "store.copy").exists()
+    until(lambda: not (state / "store.copy").exists(), 20, "the daemon to remove the copy")
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root: it hides a library in a mount namespace")

@@ -59,16 +59,32 @@ package struct SavedStates: Sendable {
 
     private var contents: [AppID: [UInt8]]
     private var records: [AppID: Record]
+    /// Apps whose contents could not be read at the start, with the class that keeps from it.
+    private var locked: [AppID: ProtectionClass]
     /// The handlers that restore, with their apps.
     private var restoring: [WakeID: AppID] = [:]
 
-    package init(contents: [AppID: [UInt8]] = [:], records: [AppID: Record] = [:]) {
+    package init(
+        contents: [AppID: [UInt8]] = [:], records: [AppID: Record] = [:], locked: [AppID: ProtectionClass] = [:]
+    ) {
         self.contents = contents
+        self.locked = locked
         self.records = records
     }
 
     /// What the next run of the daemon knows of it.
-    package var stored: SavedStates { SavedStates(contents: contents, records: records) }
+    package var stored: SavedStates { SavedStates(contents: contents, records: records, locked: locked) }
+
+    /// The class that has kept from reading the contents since the start; nil if they were read, or there are none.
+    package func lock(of app: AppID) -> ProtectionClass? { locked[app] }
+
+    /// What was locked has been read. What an app has stored meanwhile is newer.
+    mutating func reveal(_ state: RevealedState) {
+        for (app, contents) in state.states where locked.removeValue(forKey: app) != nil {
+            self.contents[app] = contents
+        }
+        for (app, record) in state.records where records[app] == nil { records[app] = record }
+    }
 
     package subscript(app: AppID) -> [UInt8]? { contents[app] }
 
@@ -82,7 +98,7 @@ package struct SavedStates: Sendable {
     }
 
     /// The app's own contents have replaced it.
-    mutating func set(_ state: [UInt8]?, of app: AppID) { contents[app] = state }
+    mutating func set(_ state: [UInt8]?, of app: AppID) { (contents[app], locked[app]) = (state, nil) }
 
     /// A handler has shown that it works, or says that it has restored the state.
     ///
@@ -121,7 +137,7 @@ package struct SavedStates: Sendable {
 
     /// The app was removed.
     mutating func forget(_ app: AppID) {
-        (contents[app], records[app]) = (nil, nil)
+        (contents[app], records[app], locked[app]) = (nil, nil, nil)
         restoring = restoring.filter { $0.value != app }
     }
 }

@@ -81,6 +81,9 @@ enum AppRoutes {
         switch request.method {
         case "GET":
             try request.require("GET")
+            if let lock = service.lock(ofState: app, by: request.caller.wake) {
+                throw .locked(lock, "what \(app) keeps")
+            }
             guard let state = service.readState(of: app, by: request.caller.wake) else {
                 throw RingwakeError(.notFound, "\(app) has kept nothing; PUT it first")
             }
@@ -171,6 +174,14 @@ extension CallServiceStateMachine {
     fileprivate mutating func readState(of app: AppID, by wake: WakeID?) -> [UInt8]? {
         guard let wake, handlers[wake]?.cameByItself == false else { return states[app] }
         return states.read(app, by: wake)
+    }
+
+    /// The class that keeps from reading what an app stores; nil if it can be read, or there is nothing.
+    fileprivate func lock(ofState app: AppID, by wake: WakeID?) -> ProtectionClass? {
+        if let lock = states.lock(of: app) { return lock }
+        guard states[app] != nil else { return nil }
+        let hasCall = wake.map { wake in coordinator.active.values.contains { $0.handler == wake } } ?? false
+        return protection.lock(of: .appState, isOpen: hasCall)
     }
 
     /// Whether a handler was asked to exit.

@@ -29,6 +29,17 @@ enum StreamRoutes {
         service.subscriptions.begin(request.id, app: app, call: id, first: beginning(calls, service, turn), &turn)
     }
 
+    /// Begins the stream of a handler.
+    static func greet(
+        _ request: ServiceRequest, _ app: AppID, secret: String?, _ service: inout CallServiceStateMachine,
+        _ turn: inout Turn
+    ) {
+        let hello = EventMessage(handler: app, secret: secret, socket: service.configuration.socketPath)
+        let since = try? request.since()
+        service.subscriptions.begin(
+            request.id, app: app, call: nil, first: [hello] + beginning(of: app, since: since, service, turn), &turn)
+    }
+
     /// Active calls, and the ended ones whose end the client may have missed.
     static func beginning(
         of app: AppID?, since: Int64?, _ service: CallServiceStateMachine, _ turn: Turn

@@ -28,6 +28,7 @@ extension CallMessage {
             state: call.state.rawValue,
             reason: call.reason?.rawValue, detail: call.detail, missed: call.isMissed, pushId: call.pushID,
             caller: call.update.caller, callerName: call.update.callerName, identifiedAs: call.update.identifiedAs,
+            lockedBy: call.update.lockedBy?.rawValue,
             video: call.update.hasVideo ?? false, restriction: call.restrictionMessage,
             attempt: call.attempt, pid: pid, deadlineMs: deadlineMs, receivedAt: receivedAt, timeline: call.hops)
     }

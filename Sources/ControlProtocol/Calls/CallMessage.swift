@@ -30,6 +30,8 @@ package struct CallMessage: Codable, Equatable, Sendable {
     package var callerName: String?
     /// The caller's name in an identification list. Show it as a guess.
     package var identifiedAs: String?
+    /// ``ProtectionClass`` as text, if that keeps from reading who called; nil otherwise.
+    package var lockedBy: String?
     /// Whether it has video, as far as known.
     package var video: Bool
     /// Whether its handler has muted the microphone.
@@ -54,6 +56,14 @@ package struct CallMessage: Codable, Equatable, Sendable {
     package var receivedAt: String
     /// Its history, in order.
     package var timeline: [Hop]
+}
+
+extension CallMessage {
+    /// Leaves out who called, because a class keeps from reading it.
+    package mutating func hideCaller(_ protection: ProtectionClass) {
+        guard caller != nil || callerName != nil || identifiedAs != nil || lockedBy != nil else { return }
+        (caller, callerName, identifiedAs, lockedBy) = (nil, nil, nil, protection.rawValue)
+    }
 }
 
 /// An action that a handler has been asked for.

@@ -1,3 +1,4 @@
+package import DataProtection
 internal import Database
 internal import FoundationEssentials
 package import RingwakeCore
@@ -16,11 +17,12 @@ package nonisolated struct PortableExport {
     private struct Source: Sendable {
         let kind: String
         let sql: String
-        let write: @Sendable (Statement, inout JSONWriter) -> Void
+        let write: @Sendable (Statement, RecordVault, inout JSONWriter) -> Void
     }
 
     private let connection: Connection
     private let path: String
+    private let vault: RecordVault
     private var sources: ArraySlice<Source>
     private var select: Statement?
     private var header: [UInt8]?
@@ -30,21 +32,28 @@ package nonisolated struct PortableExport {
     package let expected: Int64
 
     /// A copy of a store, which has no log. For a store that no daemon has open there is ``IdleStore/export(header:)``.
-    /// - Parameter members: writes more members of the first record.
+    /// - Parameters:
+    ///   - keys: of the store. What they don't open is said to be locked, and left out.
+    ///   - members: writes more members of the first record.
     /// - Throws: `conflict` if it has another version than the present one, `system` if it can't be read.
-    package init(copy path: String, header members: (inout JSONWriter) -> Void) throws(RingwakeError) {
+    package init(
+        copy path: String, keys: KeyRing, header members: (inout JSONWriter) -> Void
+    ) throws(RingwakeError) {
         let connection: Connection
         do throws(SQLiteFailure) {
             connection = try Connection(path: path, access: .immutable)
         } catch {
             throw StoreError.of(error, path: path)
         }
-        try self.init(connection, path: path, header: members)
+        try self.init(connection, path: path, keys: keys, header: members)
     }
 
     /// An open store that nobody writes to.
-    init(_ connection: Connection, path: String, header members: (inout JSONWriter) -> Void) throws(RingwakeError) {
+    init(
+        _ connection: Connection, path: String, keys: KeyRing, header members: (inout JSONWriter) -> Void
+    ) throws(RingwakeError) {
         self.path = path
+        vault = RecordVault(keys)
         self.connection = connection
         let current = StoreModels.all.current.version
         do throws(SQLiteFailure) {
@@ -78,7 +87,7 @@ package nonisolated struct PortableExport {
                 if self.select == nil { self.select = try connection.statement(source.sql) }
                 if let select, try select.next() {
                     records += 1
-                    return Self.line(source.kind) { source.write(select, &$0) }
+                    return Self.line(source.kind) { source.write(select, vault, &$0) }
                 }
                 self.select = nil
                 sources.removeFirst()
@@ -104,34 +113,44 @@ package nonisolated struct PortableExport {
     private static let all = [
         Source(
             kind: "call",
-            sql: "SELECT number, app, id, sender, received_wall, state, version, snapshot FROM call ORDER BY number"
-        ) { row, line in
-            line.add("number", row.integer())
+            sql:
+                "SELECT number, app, id, sender, received_wall, state, version, snapshot, caller FROM call ORDER BY number"
+        ) { row, vault, line in
+            let number = row.integer()
+            line.add("number", number)
             line.add("app", row.text())
             line.add("id", row.text())
             line.add("sender", row.text())
             line.add("received_ms", row.integer())
             line.add("state", row.text())
             line.add("version", row.integer())
-            // The journal writes it in the order that an import writes it in.
-            let facts = Array(row.text().utf8)
-            if (try? JSONDecoder().decode(CallSnapshot.self, from: Data(facts))) != nil {
+            let (snapshot, record) = (Array(row.text().utf8), row.optionalBytes())
+            var caller: [UInt8]?
+            if let record {
+                caller = open(record, .callers, place: StoreRecords.caller(call: number), vault, &line)
+            }
+            if (try? JSONDecoder().decode(CallSnapshot.self, from: Data(snapshot))) != nil,
+                let facts = joined(snapshot, caller)
+            {
                 line.add("facts", json: facts)
             } else {
-                line.add("data", base64(facts))
+                line.add("data", base64(snapshot))
             }
         },
-        Source(kind: "payload", sql: "SELECT call, push, bytes FROM payload ORDER BY call, push") { row, line in
-            line.add("call", row.integer())
-            line.add("push", row.integer())
-            line.add("data", base64(row.bytes()))
+        Source(kind: "payload", sql: "SELECT call, push, bytes FROM payload ORDER BY call, push") { row, vault, line in
+            let (call, push, record) = (row.integer(), row.integer(), row.bytes())
+            line.add("call", call)
+            line.add("push", push)
+            if record.isEmpty { return line.add("data", "") }
+            let place = StoreRecords.payload(call: call, push: push)
+            if let bytes = open(record, .payloads, place: place, vault, &line) { line.add("data", base64(bytes)) }
         },
         Source(
             kind: "push",
             sql:
                 "SELECT sequence, push_id, app, topic, door, sender, priority, collapse_id, call_id, outcome, received_wall, "
                 + "journaled FROM push ORDER BY sequence"
-        ) { row, line in
+        ) { row, _, line in
             line.add("number", row.integer())
             line.add("id", row.text())
             line.add("app", row.text())
@@ -150,17 +169,20 @@ package nonisolated struct PortableExport {
             kind: "state",
             sql: "SELECT path, version, written_wall, data FROM state WHERE path NOT LIKE 'aside/%' "
                 + "AND path NOT LIKE 'app/%/handlers' ORDER BY path"
-        ) { row, line in
+        ) { row, vault, line in
             let path = row.text()
             let isOfApp = path.hasPrefix("app/") && path.hasSuffix("/state")
             line.add("path", path)
             line.add("version", row.integer())
             line.add("written_ms", row.integer())
             // What an app keeps may be anything, and stays as it is.
-            if isOfApp { line.add("data", base64(row.bytes())) } else { add("json", row.bytes(), to: &line) }
+            guard let bytes = open(row.bytes(), StoreRecords.kind(ofState: path), place: path, vault, &line) else {
+                return
+            }
+            if isOfApp { line.add("data", base64(bytes)) } else { add("json", bytes, to: &line) }
         },
         Source(kind: "list", sql: "SELECT name, kind, source, etag, updated_wall FROM list ORDER BY name") {
-            row, line in
+            row, _, line in
             line.add("name", row.text())
             line.add("type", row.text())
             line.add("source", row.optionalText())
@@ -170,12 +192,12 @@ package nonisolated struct PortableExport {
         Source(
             kind: "list_entry",
             sql: "SELECT name, pattern, label FROM list JOIN list_entry USING (generation) ORDER BY name, pattern"
-        ) { row, line in
+        ) { row, _, line in
             line.add("list", row.text())
             line.add("pattern", row.text())
             line.add("label", row.optionalText())
         },
-        Source(kind: "device", sql: "SELECT id, version, data FROM device ORDER BY id") { row, line in
+        Source(kind: "device", sql: "SELECT id, version, data FROM device ORDER BY id") { row, _, line in
             line.add("id", row.text())
             line.add("version", row.integer())
             add("json", row.bytes(), to: &line)
@@ -183,17 +205,46 @@ package nonisolated struct PortableExport {
         Source(
             kind: "mail",
             sql: "SELECT device, run, sequence, received_wall, version, payload, facts FROM mail ORDER BY number"
-        ) { row, line in
+        ) { row, vault, line in
             line.add("device", row.text())
             // Texts: they may have more digits than a number of other programs.
-            line.add("run", String(UInt64(bitPattern: row.integer())))
-            line.add("sequence", String(UInt64(bitPattern: row.integer())))
+            let key = MailRowKey(
+                run: UInt64(bitPattern: row.integer()), sequence: UInt64(bitPattern: row.integer()))
+            line.add("run", String(key.run))
+            line.add("sequence", String(key.sequence))
             line.add("received_ms", row.integer())
             line.add("version", row.integer())
-            line.add("payload", base64(row.bytes()))
+            if let payload = open(row.bytes(), .payloads, place: StoreRecords.mail(key), vault, &line) {
+                line.add("payload", base64(payload))
+            }
             add("facts", row.bytes(), to: &line)
         },
     ]
+
+    /// The content of a record. What can't be opened is left out, and the line says why.
+    private static func open(
+        _ record: [UInt8], _ kind: ProtectedKind?, place: String, _ vault: RecordVault, _ line: inout JSONWriter
+    ) -> [UInt8]? {
+        do throws(RecordFailure) {
+            return try vault.open(record, kind, place: place)
+        } catch {
+            switch error {
+            case .locked(let protection): line.add("locked", protection.rawValue)
+            case .deleted(let protection): line.add("deleted", protection.rawValue)
+            case .damaged: line.add("damaged", true)
+            }
+            return nil
+        }
+    }
+
+    /// The facts of a call with who called, in the order of their names.
+    private static func joined(_ snapshot: [UInt8], _ caller: [UInt8]?) -> [UInt8]? {
+        guard let caller else { return snapshot }
+        guard case .object(let facts)? = try? JSONDecoder().decode(JSONValue.self, from: Data(snapshot)),
+            case .object(let members)? = try? JSONDecoder().decode(JSONValue.self, from: Data(caller))
+        else { return nil }
+        return JSONValue.object(facts.merging(members) { first, _ in first }).bytes
+    }
 
     /// Adds bytes that are one JSON object as that, with its members in order; others as Base64 under `data`.
     private static func add(_ name: String, _ bytes: [UInt8], to line: inout JSONWriter) {

@@ -1,3 +1,4 @@
+package import DataProtection
 internal import Database
 internal import FoundationEssentials
 package import RingwakeCore
@@ -40,15 +41,17 @@ package nonisolated struct PortableImport {
     /// - Parameters:
     ///   - directory: the state directory, whose lock the caller holds.
     ///   - apps: new identifiers of apps by their former ones.
+    ///   - keys: of the store: new records are written with them.
     ///   - next: the next line, without its end; nil after the last one.
     /// - Throws: `invalidRequest` with the line's number if it is no export; the store is unchanged then.
     package static func run(
         inDirectory directory: String, limits: JournalLimits, clocks: JournalClocks,
-        renaming apps: [AppID: AppID] = [:],
+        renaming apps: [AppID: AppID] = [:], keys: KeyRing = .off,
         next: () throws(RingwakeError) -> [UInt8]?
     ) throws(RingwakeError) -> Outcome {
         let order = StoreOpening.Order(
-            directory: directory, vfs: nil, limits: limits, clocks: clocks, versions: StoreModels.all, report: { _ in })
+            directory: directory, vfs: nil, limits: limits, clocks: clocks, versions: StoreModels.all,
+            vault: RecordVault(keys), report: { _ in })
         let store: Store
         do throws(StoreOpeningFailure) {
             store = try StoreOpening.open(order).store
@@ -185,7 +188,7 @@ package nonisolated struct PortableImport {
         guard let record, call.version == CallSnapshot.version, state != .ended || record.reason != nil else {
             throw unfit("the call '\(call.id)' is none that this program knows")
         }
-        StoreRows.bind(record, times: times, to: store.statements.insertCall)
+        try StoreRows.bind(record, times: times, sealing: store.vault, to: store.statements.insertCall)
         try store.statements.insertCall.run()
         count("call", wasAdded: connection.changes > 0)
     }
@@ -196,11 +199,18 @@ package nonisolated struct PortableImport {
     }
 
     private mutating func add(_ payload: PortableRecord.Payload) throws(SQLiteFailure) {
-        guard let bytes = PortableRecord.bytes(payload.data), payload.push >= 0 else {
+        guard let data = payload.data else { return count("payload", wasAdded: false) }
+        guard let bytes = PortableRecord.bytes(data), payload.push >= 0 else {
             throw unfit("the payload is not in Base64")
         }
         let insert = try connection.statement(Schema.insertPayload)
-        try run(insert, "payload", .integer(try number(payload.call)), .integer(payload.push), .blob(bytes))
+        let call = try number(payload.call)
+        let record =
+            try bytes.isEmpty
+            ? []
+            : store.vault.record(
+                bytes, .payloads, place: StoreRecords.payload(call: call, push: payload.push))
+        try run(insert, "payload", .integer(call), .integer(payload.push), .blob(record))
     }
 
     private mutating func add(_ push: PortableRecord.Push) throws(SQLiteFailure) {
@@ -218,6 +228,8 @@ package nonisolated struct PortableImport {
     }
 
     private mutating func add(_ state: PortableRecord.State) throws(SQLiteFailure) {
+        // It could not be read when the export was made.
+        if state.json == nil, state.data == nil { return count("state", wasAdded: false) }
         guard let bytes = state.bytes, StatePath.isUsable(state.path), bytes.count <= store.limits.maximumStateBytes
         else {
             throw unfit("the state '\(state.path)' has no contents, or too many")
@@ -225,10 +237,10 @@ package nonisolated struct PortableImport {
         let insert = try connection.statement(
             "INSERT OR IGNORE INTO state (path, version, boot, written_boot, written_wall, data) "
                 + "VALUES (?1, ?2, ?3, 0, ?4, ?5)")
+        let path = StatePath.renamed(state.path, apps)
         try run(
-            insert, "state", .text(StatePath.renamed(state.path, apps)), .integer(state.version), .integer(boot),
-            .integer(state.written_ms),
-            .blob(bytes))
+            insert, "state", .text(path), .integer(state.version), .integer(boot), .integer(state.written_ms),
+            .blob(store.vault.record(bytes, StoreRecords.kind(ofState: path), place: path)))
     }
 
     private mutating func add(_ list: PortableRecord.List) throws(SQLiteFailure) {
@@ -255,7 +267,8 @@ package nonisolated struct PortableImport {
     }
 
     private mutating func add(_ mail: PortableRecord.Mail) throws(SQLiteFailure) {
-        guard let facts = mail.bytes, let payload = PortableRecord.bytes(mail.payload), let run = UInt64(mail.run),
+        guard let data = mail.payload else { return count("mail", wasAdded: false) }
+        guard let facts = mail.bytes, let payload = PortableRecord.bytes(data), let run = UInt64(mail.run),
             let sequence = UInt64(mail.sequence)
         else { throw unfit("the waiting push of '\(mail.device)' is not complete") }
         let insert = try connection.statement(
@@ -263,7 +276,10 @@ package nonisolated struct PortableImport {
                 + "VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8)")
         try self.run(
             insert, "mail", .integer(Int64(bitPattern: run)), .integer(Int64(bitPattern: sequence)), .text(mail.device),
-            .integer(boot), .integer(mail.received_ms), .integer(mail.version), .blob(facts), .blob(payload))
+            .integer(boot), .integer(mail.received_ms), .integer(mail.version), .blob(facts),
+            .blob(
+                store.vault.record(
+                    payload, .payloads, place: StoreRecords.mail(MailRowKey(run: run, sequence: sequence)))))
     }
 
     // MARK: - The end
@@ -298,7 +314,7 @@ package nonisolated struct PortableImport {
                 ("lists", "SELECT count(*) FROM list", limits.maximumLists),
                 ("entries of lists", "SELECT sum(entries) FROM list", limits.maximumListEntries),
                 ("rows of state", "SELECT count(*) FROM state", limits.maximumStates),
-                ("bytes of state", "SELECT sum(length(data)) FROM state", limits.maximumStatesBytes),
+                ("bytes of state", "SELECT sum(\(StateTable.size)) FROM state", limits.maximumStatesBytes),
             ] where try connection.number(sql) > Int64(limit) {
                 throw unfit("the store would have more than \(limit) \(what)")
             }

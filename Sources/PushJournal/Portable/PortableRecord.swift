@@ -30,7 +30,8 @@ nonisolated enum PortableRecord: Decodable {
     struct Payload: Decodable {
         let call: Int64
         let push: Int64
-        let data: String
+        /// Nil if it could not be read when the export was made.
+        let data: String?
     }
 
     struct Push: Decodable {
@@ -88,7 +89,8 @@ nonisolated enum PortableRecord: Decodable {
         let sequence: String
         let received_ms: Int64
         let version: Int64
-        let payload: String
+        /// Nil if it could not be read when the export was made.
+        let payload: String?
         let facts: JSONValue?
         let data: String?
         var json: JSONValue? { facts }

@@ -1,4 +1,5 @@
 internal import CRingwakeSQLite
+package import DataProtection
 internal import Database
 internal import FileSystem
 package import RingwakeCore
@@ -32,6 +33,13 @@ package nonisolated struct IdleStore {
         self.limits = limits
         self.clocks = clocks
         self.versions = versions ?? StoreModels.all
+        do throws(FileSystemError) {
+            // A kill between two renames leaves no store for a moment.
+            try StoreUpgrade(inDirectory: directory).complete()
+            _ = try StoreReplacement(inDirectory: directory).complete()
+        } catch {
+            throw RingwakeError(.system, "\(error.description); the state directory has to be writable")
+        }
         guard FileSystem.exists(path) else {
             throw RingwakeError(.notFound, "there is no store \(path); start the daemon, which makes one")
         }
@@ -67,19 +75,26 @@ package nonisolated struct IdleStore {
     /// - Returns: what was found damaged or lost, for a person.
     package func migrate(report: @escaping (MigrationProgress) -> Void) throws(RingwakeError) -> [String] {
         let order = StoreOpening.Order(
-            directory: directory, vfs: nil, limits: limits, clocks: clocks, versions: versions, report: report)
+            directory: directory, vfs: nil, limits: limits, clocks: clocks, versions: versions, vault: RecordVault(),
+            report: report)
         do throws(StoreOpeningFailure) {
-            return try StoreOpening.open(order).damage
+            let opened = try StoreOpening.open(order)
+            try withStore(path) { () throws(SQLiteFailure) in try opened.store.checkpoint() }
+            return opened.damage
         } catch {
             throw error.error
         }
     }
 
     /// The records of the store, with those that are in its log only.
-    /// - Parameter members: writes more members of the first record.
-    package func export(header members: (inout JSONWriter) -> Void) throws(RingwakeError) -> PortableExport {
+    /// - Parameters:
+    ///   - keys: what is locked is left out.
+    ///   - members: writes more members of the first record.
+    package func export(
+        keys: KeyRing, header members: (inout JSONWriter) -> Void
+    ) throws(RingwakeError) -> PortableExport {
         let connection = try looking { (connection, _) throws(StoreOpeningFailure) in connection }
-        return try PortableExport(connection, path: path, header: members)
+        return try PortableExport(connection, path: path, keys: keys, header: members)
     }
 
     /// Copies the store into an empty file.

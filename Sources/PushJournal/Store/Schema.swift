@@ -15,7 +15,7 @@ nonisolated enum Schema {
     ]
 
     /// Columns of `call`, in the order of binding and reading. Everything that no query needs is in `snapshot`
-    /// (``CallSnapshot``), whose version is in the column before it.
+    /// (``CallSnapshot``), whose version is in the column before it, and in `caller`: who called, as a protected record.
     static let callColumns = settledCallColumns + changingCallColumns
 
     /// Many times the size of the largest snapshot.
@@ -23,7 +23,9 @@ nonisolated enum Schema {
 
     private static let settledCallColumns = ["number", "app", "id", "sender", "received_wall"]
 
-    private static let changingCallColumns = ["boot", "received_boot", "state", "is_missed", "version", "snapshot"]
+    private static let changingCallColumns = [
+        "boot", "received_boot", "state", "is_missed", "version", "snapshot", "caller",
+    ]
 
     // MARK: - Statements
 
@@ -63,9 +65,13 @@ nonisolated enum Schema {
         "INSERT INTO payload (call, push, bytes) SELECT ?1, ?2, ?3 FROM call WHERE number = ?1 AND state <> 'ended' "
         + "ON CONFLICT DO UPDATE SET bytes = ?3 WHERE length(bytes) = 0 AND length(?3) > 0"
 
+    /// A caller that can't be read now stays: the record has none then.
     private static var assignments: String {
         changingCallColumns.enumerated()
-            .map { "\($0.element) = ?\(settledCallColumns.count + $0.offset + 1)" }
+            .map { column in
+                let value = "?\(settledCallColumns.count + column.offset + 1)"
+                return column.element + " = " + (column.element == "caller" ? "ifnull(\(value), call.caller)" : value)
+            }
             .joined(separator: ", ")
     }
 
@@ -74,11 +80,20 @@ nonisolated enum Schema {
         return columns.map { prefix + $0 }.joined(separator: ", ")
     }
 
-    /// The columns of a call to read. A snapshot that is longer than any valid one is damaged, and reads as empty.
+    /// The columns of a call to read. What is longer than any valid value is damaged, and reads as empty.
     private static func listToRead(of table: String) -> String {
-        let snapshot = "\(table).snapshot"
-        return list(callColumns.dropLast(), of: table)
-            + ", CASE WHEN length(\(snapshot)) <= \(maximumSnapshotBytes) THEN \(snapshot) ELSE '' END"
+        callColumns.map { column in
+            let value = "\(table).\(column)"
+            switch column {
+            case "snapshot": return bounded(value, maximumSnapshotBytes, orElse: "''")
+            case "caller": return bounded(value, maximumSnapshotBytes, orElse: "x''")
+            default: return value
+            }
+        }.joined(separator: ", ")
+    }
+
+    private static func bounded(_ value: String, _ maximum: Int, orElse empty: String) -> String {
+        "CASE WHEN \(value) IS NULL OR length(\(value)) <= \(maximum) THEN \(value) ELSE \(empty) END"
     }
 
     private static func parameters(_ columns: [String]) -> String {

@@ -1,3 +1,4 @@
+internal import DataProtection
 internal import Database
 internal import RingwakeCore
 
@@ -6,6 +7,7 @@ internal import RingwakeCore
 /// Each function is part of a transaction, or a read.
 nonisolated struct StateTable {
     private let connection: Connection
+    private let vault: RecordVault
     private let limits: JournalLimits
     private let sizeOfState: Statement
     private let writeState: Statement
@@ -14,34 +16,47 @@ nonisolated struct StateTable {
     private(set) var count = 0
     private var bytes = 0
 
-    init(_ connection: Connection, limits: JournalLimits) throws(SQLiteFailure) {
+    init(_ connection: Connection, _ vault: RecordVault, limits: JournalLimits) throws(SQLiteFailure) {
         self.connection = connection
+        self.vault = vault
         self.limits = limits
-        sizeOfState = try connection.keep("SELECT length(data) FROM state WHERE path = ?1")
+        sizeOfState = try connection.keep("SELECT \(Self.size) FROM state WHERE path = ?1")
         writeState = try connection.keep(
             "INSERT INTO state (path, version, boot, written_boot, written_wall, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
                 + "ON CONFLICT (path) DO UPDATE SET version = ?2, boot = ?3, written_boot = ?4, written_wall = ?5, "
                 + "data = ?6")
         deleteState = try connection.keep("DELETE FROM state WHERE path = ?1")
         let select = try Statement(
-            "SELECT count(*), ifnull(sum(length(data)), 0) FROM state WHERE \(Self.isInUse)", on: connection.database)
+            "SELECT count(*), ifnull(sum(\(Self.size)), 0) FROM state WHERE \(Self.isInUse)", on: connection.database)
         guard try select.next() else { return }
         (count, bytes) = (Int(clamping: select.integer()), Int(clamping: select.integer()))
         select.reset()
     }
 
+    /// What counts of a row. Encryption adds a little, which isn't worth another count.
+    static let size = "length(data) - \(RecordHeader.bytes)"
+
     private static let isInUse = "(path < '\(StatePath.aside)' OR path >= '\(StatePath.aboveAside)')"
 
-    /// All rows, by path, and the rows that cannot be used, with the reason. No version writes such rows.
-    func rows(_ times: BootTimes) throws(SQLiteFailure) -> (rows: [StateRow], unfit: [String: String]) {
+    /// What a read of all rows has found.
+    struct Rows {
+        var rows: [StateRow] = []
+        /// Rows that can't be read now.
+        var locked: [String: ProtectionClass] = [:]
+        /// Rows that can't be used, with the reason. No version writes such rows.
+        var unfit: [String: String] = [:]
+    }
+
+    /// All rows, by path.
+    func rows(_ times: BootTimes) throws(SQLiteFailure) -> Rows {
+        let maximum = Int64(limits.maximumStateBytes + RecordVault.maximumOverhead)
         let select = try Statement(
             "SELECT path, length(data), version, boot, written_boot, written_wall, "
                 + "CASE WHEN length(data) <= ?1 THEN data ELSE x'' END FROM state WHERE \(Self.isInUse) "
                 + "ORDER BY path LIMIT ?2", on: connection.database)
-        select.bind(Int64(limits.maximumStateBytes))
+        select.bind(maximum)
         select.bind(Int64(2 * limits.maximumStates))
-        var rows: [StateRow] = []
-        var unfit: [String: String] = [:]
+        var found = Rows()
         var bytes = 0
         while try select.next() {
             let path = select.text()
@@ -50,21 +65,37 @@ nonisolated struct StateTable {
             let boot = select.integer()
             let arrival = times.arrival(
                 boot: boot, receivedBoot: select.integer(), receivedWall: select.integer(), lastOffset: 0)
-            if size > limits.maximumStateBytes {
-                unfit[path] = "it has \(size) bytes; \(limits.maximumStateBytes) can be kept"
+            if size > maximum {
+                found.unfit[path] = "it has \(size) bytes; \(limits.maximumStateBytes) can be kept"
                 continue
             }
-            let data = select.bytes()
-            guard rows.count < limits.maximumStates, bytes + data.count <= limits.maximumStatesBytes else {
-                unfit[path] = "there is more state than can be kept"
+            let record = select.bytes()
+            guard found.rows.count + found.locked.count < limits.maximumStates,
+                bytes + record.count <= limits.maximumStatesBytes + limits.maximumStates * RecordVault.maximumOverhead
+            else {
+                found.unfit[path] = "there is more state than can be kept"
                 continue
             }
-            bytes += data.count
-            let age = arrival.isKnown ? max(.zero, arrival.at.duration(to: times.now)) : nil
-            rows.append(
-                StateRow(path: path, version: version, data: data, isOfThisBoot: boot == times.boot, age: age))
+            bytes += record.count
+            do throws(RecordFailure) {
+                let data = try vault.open(record, StoreRecords.kind(ofState: path), place: path)
+                guard data.count <= limits.maximumStateBytes else {
+                    found.unfit[path] = "it has \(data.count) bytes; \(limits.maximumStateBytes) can be kept"
+                    continue
+                }
+                let age = arrival.isKnown ? max(.zero, arrival.at.duration(to: times.now)) : nil
+                found.rows.append(
+                    StateRow(path: path, version: version, data: data, isOfThisBoot: boot == times.boot, age: age))
+            } catch {
+                switch error {
+                case .locked(let protection): found.locked[path] = protection
+                case .deleted(let protection):
+                    found.unfit[path] = "the key of its protection class \(protection.rawValue) was deleted"
+                case .damaged(let why): found.unfit[path] = why
+                }
+            }
         }
-        return (rows, unfit)
+        return found
     }
 
     /// Writes or removes a row.
@@ -85,15 +116,16 @@ nonisolated struct StateTable {
             known.map({ data.count <= $0 }) == true
                 || (rows <= limits.maximumStates && bytes - (known ?? 0) + data.count <= limits.maximumStatesBytes)
         else { return false }
+        let record = try vault.record(data, StoreRecords.kind(ofState: state.path), place: state.path)
         let statement = writeState
         statement.bind(state.path)
         statement.bind(Int64(state.version))
         statement.bind(times.boot)
         statement.bind(state.at.nanoseconds)
         statement.bind(times.wallClock(at: state.at))
-        statement.bind(data)
+        statement.bind(record)
         try statement.run()
-        note(from: known, to: data.count)
+        note(from: known, to: record.count - RecordHeader.bytes)
         return true
     }
 
@@ -106,8 +138,10 @@ nonisolated struct StateTable {
     /// such rows, removes the oldest.
     /// - Returns: false if there is no such row.
     mutating func setAside(_ path: String, reason: String, times: BootTimes) throws(SQLiteFailure) -> Bool {
+        let plain = "x'\(RecordVault.plain([]).map { String(UInt16($0) | 0x100, radix: 16).dropFirst() }.joined())'"
         let source = StatePath.numberOfCall(path).map { number in
-            "SELECT ?1, version, ?2, ?3, ?4, ?5, CAST(snapshot AS BLOB) FROM call WHERE number = \(number) AND ?6 <> ''"
+            "SELECT ?1, version, ?2, ?3, ?4, ?5, CAST(\(plain) || snapshot AS BLOB) FROM call WHERE number = \(number) "
+                + "AND ?6 <> ''"
         }
         let copy = try Statement(
             "INSERT OR REPLACE INTO state (path, version, boot, written_boot, written_wall, reason, data) "

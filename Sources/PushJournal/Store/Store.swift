@@ -1,4 +1,5 @@
 internal import CRingwakeSQLite
+internal import DataProtection
 internal import Database
 internal import RingwakeCore
 internal import StoreMigration
@@ -19,6 +20,7 @@ nonisolated final class Store {
     let statements: StoreStatements
     let clocks: JournalClocks
     let limits: JournalLimits
+    let vault: RecordVault
     private let versions: StoreVersions
     /// The row of the present boot.
     let boot: Int64
@@ -43,7 +45,8 @@ nonisolated final class Store {
 
     init(
         path: String, connection: Connection, statements: StoreStatements, clocks: JournalClocks,
-        limits: JournalLimits, versions: StoreVersions, boot: Int64, file: StoreFile, seal: StoreSeal
+        limits: JournalLimits, versions: StoreVersions, vault: RecordVault, boot: Int64, file: StoreFile,
+        seal: StoreSeal
     ) throws(SQLiteFailure) {
         self.path = path
         self.connection = connection
@@ -51,12 +54,13 @@ nonisolated final class Store {
         self.clocks = clocks
         self.limits = limits
         self.versions = versions
+        self.vault = vault
         self.boot = boot
         self.file = file
         pushCount = Int(clamping: try connection.number("SELECT count(*) FROM push"))
         callCount = Int(clamping: try connection.number("SELECT count(*) FROM call"))
-        states = try StateTable(connection, limits: limits)
-        links = try LinkTables(connection, boot: boot)
+        states = try StateTable(connection, vault, limits: limits)
+        links = try LinkTables(connection, vault, boot: boot)
         nextSequence = try connection.successor("SELECT max(sequence) FROM push")
         let newest =
             "SELECT max(received_wall) FROM "
@@ -66,6 +70,11 @@ nonisolated final class Store {
         position = StorePosition(
             store: try connection.number("SELECT store FROM epoch"),
             epoch: try connection.successor("SELECT number FROM epoch") - 1, logPages: 0, newestPush: nextSequence - 1)
+    }
+
+    deinit {
+        // SQLite would move the log into the store at the end, and the seal would say that the log is lost.
+        if connection.logPages > 0 { connection.leaveLogAtClose() }
     }
 
     /// Names this store.
@@ -165,7 +174,7 @@ nonisolated final class Store {
         // A push belongs to one call. If a repeat names another call, that call must not ring.
         if !isNew, try nameOfCall(of: push) != push.call.rawValue { return Appended(verdict: .callKnown) }
 
-        StoreRows.bind(call, times: times, to: statements.insertCall)
+        try StoreRows.bind(call, times: times, sealing: vault, to: statements.insertCall)
         try statements.insertCall.run()
         let wroteCall = connection.changes == 1
         if wroteCall {
@@ -183,7 +192,7 @@ nonisolated final class Store {
     /// Writes the complete record of a call that rings, because the append of its push may have failed.
     func appendRing(_ call: CallRecord, times: BootTimes) throws(SQLiteFailure) -> RingVerdict {
         let isKnown = try number(of: call) != nil
-        StoreRows.bind(call, times: times, to: statements.upsertCall)
+        try StoreRows.bind(call, times: times, sealing: vault, to: statements.upsertCall)
         try statements.upsertCall.run()
         guard connection.changes == 1 else {
             // An earlier transaction may have written its end, which stays.
@@ -204,7 +213,7 @@ nonisolated final class Store {
         if call.hasRung || call.state == .ended {
             _ = try appendRing(call, times: times)
         } else {
-            StoreRows.bind(call, times: times, to: statements.updateCall)
+            try StoreRows.bind(call, times: times, sealing: vault, to: statements.updateCall)
             try statements.updateCall.run()
         }
     }
@@ -212,7 +221,11 @@ nonisolated final class Store {
     private func insert(_ payload: CallPayload, of call: Int64) throws(SQLiteFailure) {
         statements.insertPayload.bind(call)
         statements.insertPayload.bind(Int64(payload.push))
-        statements.insertPayload.bind(payload.bytes)
+        statements.insertPayload.bind(
+            try payload.bytes.isEmpty
+                ? []
+                : vault.record(
+                    payload.bytes, .payloads, place: StoreRecords.payload(call: call, push: Int64(payload.push))))
         try statements.insertPayload.run()
     }
 

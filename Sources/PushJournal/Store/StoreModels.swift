@@ -7,7 +7,7 @@ package import StoreMigration
 /// change can't be inferred.
 package nonisolated enum StoreModels {
     /// All versions that this program opens.
-    package static let all = StoreVersions(version7)
+    package static let all = StoreVersions(version7, [version8], policies: [8: StoreRecords.policies])
 
     /// Of ringwaked 0.1.0, the first release.
     private static let version7 = StoreModel(
@@ -17,6 +17,15 @@ package nonisolated enum StoreModels {
             // Generations without a list: those of unfinished imports, and those whose entries are to be removed.
             Entity("list_remains", [Column("generation", .integer, isKey: true)]),
             listStamp, epoch, device, mail,
+        ])
+
+    /// Payloads, callers and what apps store are records with a protection class.
+    private static let version8 = StoreModel(
+        version: 8,
+        [
+            boot, push, callWithCaller, payload, state, list, listEntry,
+            Entity("list_remains", [Column("generation", .integer, isKey: true)]),
+            listStamp, epoch, device, mail, protection,
         ])
 
     private static let boot = Entity(
@@ -48,28 +57,35 @@ package nonisolated enum StoreModels {
             Relation("push.call", ["call_id", "app", "sender"], to: "call", ["id", "app", "sender"]),
         ])
 
-    private static let call = Entity(
-        "call",
-        [
-            Column("number", .integer, isKey: true),
-            Column("app", .text),
-            Column("id", .text),
-            Column("sender", .text),
-            Column("received_wall", .integer),
-            Column("boot", .integer),
-            Column("received_boot", .integer),
-            Column("state", .text),
-            Column("is_missed", .integer),
-            // Of the snapshot.
-            Column("version", .integer),
-            Column("snapshot", .text),
-        ],
-        indices: [
-            // With the sender, so that a vendor that knows another's call ids can't use them up.
-            Index("call_key", on: "call", ["id", "app", "sender"], isUnique: true),
-            Index("call_missed", on: "call", ["number"], where: "is_missed = 1"),
-        ],
-        relations: [Relation("call.boot", ["boot"], to: "boot", ["id"])])
+    private static let call = call([])
+
+    /// Who called is apart from the snapshot, which is needed while the caller can't be read.
+    private static let callWithCaller = call([Column("caller", .blob, isRequired: false)])
+
+    private static func call(_ more: [Column]) -> Entity {
+        Entity(
+            "call",
+            [
+                Column("number", .integer, isKey: true),
+                Column("app", .text),
+                Column("id", .text),
+                Column("sender", .text),
+                Column("received_wall", .integer),
+                Column("boot", .integer),
+                Column("received_boot", .integer),
+                Column("state", .text),
+                Column("is_missed", .integer),
+                // Of the snapshot.
+                Column("version", .integer),
+                Column("snapshot", .text),
+            ] + more,
+            indices: [
+                // With the sender, so that a vendor that knows another's call ids can't use them up.
+                Index("call_key", on: "call", ["id", "app", "sender"], isUnique: true),
+                Index("call_missed", on: "call", ["number"], where: "is_missed = 1"),
+            ],
+            relations: [Relation("call.boot", ["boot"], to: "boot", ["id"])])
+    }
 
     /// Separate from the push, so that the pages of the pushes stay small and a deleted payload leaves no trace.
     private static let payload = Entity(
@@ -122,6 +138,12 @@ package nonisolated enum StoreModels {
             Column("id", .integer, isKey: true, check: "id = 1"), Column("store", .integer), Column("number", .integer),
         ],
         seed: ["1", "random() & 9223372036854775807", "0"])
+
+    /// Which keys all records of a kind have at least. A kind without a row: those of version 7, which were not
+    /// encrypted.
+    private static let protection = Entity(
+        "protection",
+        [Column("kind", .text, isKey: true), Column("class", .text), Column("generation", .integer)], hasRowID: false)
 
     /// A gateway's devices.
     private static let device = Entity(

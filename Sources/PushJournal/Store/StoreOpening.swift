@@ -1,3 +1,4 @@
+internal import DataProtection
 internal import Database
 internal import FileSystem
 internal import Glibc
@@ -25,6 +26,7 @@ nonisolated struct StoreOpening {
         let limits: JournalLimits
         let clocks: JournalClocks
         let versions: StoreVersions
+        let vault: RecordVault
         /// Called now and then during a migration.
         let report: (MigrationProgress) -> Void
 
@@ -201,7 +203,8 @@ nonisolated struct StoreOpening {
                 let boot = try Self.boot(named: order.clocks.bootID, on: connection)
                 let store = try Store(
                     path: path, connection: connection, statements: StoreStatements(connection), clocks: order.clocks,
-                    limits: order.limits, versions: order.versions, boot: boot, file: file, seal: seal)
+                    limits: order.limits, versions: order.versions, vault: order.vault, boot: boot, file: file,
+                    seal: seal)
                 return .opened(Opened(store: store, contents: try StoreReader(store: store).contents(), found: found))
             }
         } catch {

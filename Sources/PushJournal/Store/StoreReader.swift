@@ -1,3 +1,4 @@
+internal import DataProtection
 internal import Database
 internal import RingwakeCore
 
@@ -33,9 +34,9 @@ nonisolated struct StoreReader {
             on: store.connection.database)
         selectOpen.bind(Int64(store.limits.maximumOpenCalls))
         while try selectOpen.next() {
-            switch StoreRows.call(of: selectOpen, times: times) {
+            switch StoreRows.call(of: selectOpen, times: times, opening: store.vault) {
             case .readable(let call, let origin):
-                open.append(StoredCall(call.record, payloads: try payloads(of: call.record.number), origin))
+                open.append(try withPayloads(call.record, origin))
             case .damaged(let call, let reason):
                 damaged.append(call)
                 unfit[StatePath.call(call.number)] = reason
@@ -47,11 +48,12 @@ nonisolated struct StoreReader {
         // An invalid number must not use up the numbers of later calls.
         let highest = try store.connection.number(
             "SELECT max(number) FROM call WHERE number < \(CallRecord.numbers.upperBound)")
-        let (states, unfitStates) = try store.states.rows(times)
-        unfit.merge(unfitStates) { first, _ in first }
+        let states = try store.states.rows(times)
+        unfit.merge(states.unfit) { first, _ in first }
         let contents = JournalContents(
             open: open, recent: recent.values, nextCallNumber: max(0, highest) + 1,
-            newestWallClock: store.newestWall, states: states, lists: try store.lists().map(\.record),
+            newestWallClock: store.newestWall, states: states.rows, lockedStates: states.locked,
+            lists: try store.lists().map(\.record),
             listGeneration: try store.listStamp(), devices: try store.links.devices(),
             mail: try store.links.mail(times), epoch: store.epochText,
             setAside: unfit.sorted { $0.key < $1.key }.map { (path: $0.key, reason: $0.value) })
@@ -59,17 +61,48 @@ nonisolated struct StoreReader {
             journal: contents, unreadable: unreadable + recent.unreadable, unfit: unfit, damaged: damaged)
     }
 
-    /// The payloads of a call's pushes, by their ordinals.
-    private func payloads(of call: Int64) throws(SQLiteFailure) -> [CallPayload] {
+    /// The call with the payloads of its pushes, by their ordinals. In place of those that are locked are empty objects:
+    /// a handler learns that there is a push.
+    private func withPayloads(_ call: CallRecord, _ origin: StoredCall.Origin) throws(SQLiteFailure) -> StoredCall {
         let select = try Statement(
             "SELECT push, bytes FROM payload WHERE call = ?1 AND length(bytes) > 0 ORDER BY push",
             on: store.connection.database)
-        select.bind(call)
+        select.bind(call.number)
         var payloads: [CallPayload] = []
+        var locked: ProtectionClass?
         while try select.next() {
-            payloads.append(CallPayload(push: Int(clamping: select.integer()), bytes: select.bytes()))
+            let push = select.integer()
+            let place = StoreRecords.payload(call: call.number, push: push)
+            do throws(RecordFailure) {
+                let bytes = try store.vault.open(select.bytes(), .payloads, place: place)
+                payloads.append(CallPayload(push: Int(clamping: push), bytes: bytes))
+            } catch {
+                // One that is damaged, or whose key was deleted, is lost.
+                guard case .locked(let protection) = error else { continue }
+                locked = protection
+                payloads.append(CallPayload(push: Int(clamping: push), bytes: Array("{}".utf8)))
+            }
         }
-        return payloads
+        var stored = StoredCall(call, payloads: payloads, origin)
+        stored.lockedPayloads = locked
+        return stored
+    }
+
+    /// What can be read with the present keys of what is protected.
+    func protected() throws(SQLiteFailure) -> ProtectedRows {
+        let times = store.times()
+        let states = try store.states.rows(times)
+        var found = ProtectedRows(
+            states: states.rows.filter { StoreRecords.kind(ofState: $0.path) != nil }, lockedStates: states.locked)
+        let select = try Statement(
+            Schema.selectCall + " WHERE number IN (SELECT call FROM payload) OR number IN "
+                + "(SELECT number FROM call ORDER BY number DESC LIMIT ?1)", on: store.connection.database)
+        select.bind(Int64(store.limits.maximumRecentCalls))
+        while try select.next() {
+            guard let call = StoreRows.call(of: select, times: times, opening: store.vault)?.journaled else { continue }
+            found.callers[call.record.number] = call.record.update
+        }
+        return found
     }
 
     private func recentCalls(_ times: BootTimes) throws(SQLiteFailure) -> Reading<[CallRecord]> {
@@ -79,7 +112,8 @@ nonisolated struct StoreReader {
         let since = times.now.advanced(by: .zero - Self.recentTime)
         select.bind(Int64(store.limits.maximumRecentCalls))
         while try select.next() {
-            guard case .readable(let call, let origin) = StoreRows.call(of: select, times: times) else {
+            guard case .readable(let call, let origin) = StoreRows.call(of: select, times: times, opening: store.vault)
+            else {
                 reading.unreadable += 1
                 continue
             }
@@ -107,7 +141,7 @@ nonisolated struct StoreReader {
         let times = store.times()
         var reading = Reading<[JournaledPush]>(values: [])
         while try select.next() {
-            guard let push = StoreRows.push(of: select, times: times) else {
+            guard let push = StoreRows.push(of: select, times: times, opening: store.vault) else {
                 reading.unreadable += 1
                 continue
             }
@@ -133,7 +167,7 @@ nonisolated struct StoreReader {
         let times = store.times()
         var reading = Reading<[JournaledCall]>(values: [])
         while try select.next() {
-            guard let call = StoreRows.call(of: select, times: times)?.journaled else {
+            guard let call = StoreRows.call(of: select, times: times, opening: store.vault)?.journaled else {
                 reading.unreadable += 1
                 continue
             }

@@ -1,4 +1,5 @@
 internal import CRingwakeSQLite
+internal import DataProtection
 internal import Database
 internal import FoundationEssentials
 internal import RingwakeCore
@@ -24,7 +25,13 @@ nonisolated enum StoreRows {
         statement.bind(times.now.offset(from: push.receivedAt))
     }
 
-    static func bind(_ call: CallRecord, times: BootTimes, to statement: Statement) {
+    static func bind(
+        _ call: CallRecord, times: BootTimes, sealing vault: RecordVault, to statement: Statement
+    ) throws(SQLiteFailure) {
+        var caller: [UInt8]?
+        if call.update.lockedBy == nil, let known = CallerSnapshot.json(of: call.update) {
+            caller = try vault.record(known, .callers, place: StoreRecords.caller(call: call.number))
+        }
         statement.bind(call.number)
         statement.bind(call.key.app.rawValue)
         statement.bind(call.key.id.rawValue)
@@ -36,13 +43,14 @@ nonisolated enum StoreRows {
         statement.bind((call.isMissed ? 1 : 0) as Int64)
         statement.bind(Int64(CallSnapshot.version))
         statement.bind(String(decoding: CallSnapshot.json(of: call), as: UTF8.self))
+        (caller.map(StoreValue.blob) ?? .null).bind(to: statement)
     }
 
     // MARK: - Reading
 
     /// A push and, if the row has one, its call.
     /// - Returns: nil if the row has values that no version writes.
-    static func push(of row: Statement, times: BootTimes) -> JournaledPush? {
+    static func push(of row: Statement, times: BootTimes, opening vault: RecordVault) -> JournaledPush? {
         let sequence = row.integer()
         let pushID = row.text()
         let app = AppID(row.text())
@@ -67,7 +75,7 @@ nonisolated enum StoreRows {
         return JournaledPush(
             sequence: sequence, push: record, receivedWallClock: receivedWall,
             journaledAt: journaled.map(arrival.at.advanced(byOffset:)),
-            call: self.call(of: row, times: times)?.journaled)
+            call: self.call(of: row, times: times, opening: vault)?.journaled)
     }
 
     /// The result of reading a call.
@@ -84,7 +92,7 @@ nonisolated enum StoreRows {
 
     /// A call.
     /// - Returns: nil if the row has values that no version writes, or if a join found none.
-    static func call(of row: Statement, times: BootTimes) -> Call? {
+    static func call(of row: Statement, times: BootTimes, opening vault: RecordVault) -> Call? {
         guard let number = row.optionalInteger(), CallRecord.numbers.contains(number) else { return nil }
         let app = AppID(row.text())
         let id = CallID(row.text())
@@ -97,24 +105,48 @@ nonisolated enum StoreRows {
         _ = row.integer()
         let version = row.integer()
         let text = row.text()
+        let record = row.optionalBytes()
         guard let app else { return nil }
         let key = CallKey(app: app, id: id)
         let (snapshot, reason) = decode(text, version: version)
+        let caller = record.map { self.caller(of: number, $0, vault) } ?? Caller.known(nil)
         let arrival = times.arrival(
             boot: boot, receivedBoot: receivedBoot, receivedWall: receivedWall, lastOffset: snapshot?.lastOffset ?? 0)
-        let record = state.flatMap { state in
+        var call = state.flatMap { state in
             snapshot?.record(
                 number: number, key: key, sender: sender, state: state, receivedAt: arrival.at,
-                receivedWallClock: receivedWall)
+                receivedWallClock: receivedWall, caller: caller.known)
         }
-        guard let record else {
+        if case .locked(let protection) = caller { call?.update.lockedBy = protection }
+        guard let call else {
             let why = reason ?? "its row holds what no version of ringwaked writes"
             return .damaged(
                 ended(number: number, key, sender: sender, at: arrival.at, wall: receivedWall, why), reason: why)
         }
         return .readable(
-            JournaledCall(record: record, receivedWallClock: receivedWall),
+            JournaledCall(record: call, receivedWallClock: receivedWall),
             boot == times.boot ? .thisBoot : .otherBoot(isTimeKnown: arrival.isKnown))
+    }
+
+    /// Who called.
+    private enum Caller {
+        case known(CallerSnapshot?)
+        case locked(ProtectionClass)
+
+        var known: CallerSnapshot? {
+            if case .known(let caller) = self { caller } else { nil }
+        }
+    }
+
+    /// A caller that is damaged, or whose key was deleted, is unknown: the call is still a call.
+    private static func caller(of number: Int64, _ record: [UInt8], _ vault: RecordVault) -> Caller {
+        do throws(RecordFailure) {
+            let json = try vault.open(record, .callers, place: StoreRecords.caller(call: number))
+            return .known(try? JSONDecoder().decode(CallerSnapshot.self, from: Data(json)))
+        } catch {
+            guard case .locked(let protection) = error else { return .known(nil) }
+            return .locked(protection)
+        }
     }
 
     /// The snapshot, upgraded to the current version; or the reason why there is none.

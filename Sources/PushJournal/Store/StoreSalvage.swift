@@ -8,7 +8,7 @@ nonisolated struct StoreSalvage {
     /// The tables, in the order in which they are copied: what rings first. A new store has an epoch of its own.
     private static let order = [
         "boot", "payload", "call", "push", "state", "list", "list_entry", "list_remains", "list_stamp", "device",
-        "mail",
+        "mail", "protection",
     ]
     /// Rows have no higher numbers; see ``Connection/successor(_:)``.
     private static let highest: Int64 = 1 << 62

@@ -1,3 +1,4 @@
+internal import DataProtection
 internal import RingwakeCore
 internal import StoreMigration
 
@@ -25,6 +26,7 @@ nonisolated enum JournalWork: Sendable {
     case readPushes(ticket: UInt64, PushQuery)
     case readCalls(ticket: UInt64, CallQuery)
     case readReport(ticket: UInt64)
+    case readProtected(ticket: UInt64)
     /// Copies the store into this file.
     case copy(String)
     case cancelCopy
@@ -36,7 +38,7 @@ nonisolated extension JournalWork {
     var isWrite: Bool {
         switch self {
         case .push, .ring, .keep, .barrier, .correctTimes, .link: true
-        case .readPushes, .readCalls, .readMail, .readReport, .copy, .cancelCopy, .close: false
+        case .readPushes, .readCalls, .readMail, .readReport, .readProtected, .copy, .cancelCopy, .close: false
         }
     }
 
@@ -50,6 +52,7 @@ nonisolated extension JournalWork {
         case .link(let ticket, _): ticket.map { .kept(ticket: $0, .failure(error)) }
         case .readMail(let ticket, _): .mail(ticket: ticket, .failure(error))
         case .readReport(let ticket): .report(ticket: ticket, .failure(error))
+        case .readProtected(let ticket): .protected(ticket: ticket, .failure(error))
         case .readPushes(let ticket, _): .pushes(ticket: ticket, .failure(error))
         case .readCalls(let ticket, _): .calls(ticket: ticket, .failure(error))
         case .copy: .copied(.failure(error))
@@ -68,8 +71,10 @@ nonisolated struct JournalSubmission: Sendable {
     var records = JournalRecords()
     /// Whether the records need a commit now.
     var isUrgent = false
+    /// The keys from now on; nil: as before. They are in force before the work.
+    var keys: KeyRing?
 
-    var isEmpty: Bool { work.isEmpty && lists.isEmpty && records.isEmpty && !isUrgent }
+    var isEmpty: Bool { work.isEmpty && lists.isEmpty && records.isEmpty && !isUrgent && keys == nil }
 
     /// Adds later work.
     mutating func merge(_ more: JournalSubmission, limits: JournalLimits) {
@@ -77,6 +82,7 @@ nonisolated struct JournalSubmission: Sendable {
         lists += more.lists
         records.merge(more.records, limits: limits)
         isUrgent = isUrgent || more.isUrgent
+        keys = more.keys ?? keys
     }
 }
 
@@ -169,6 +175,9 @@ nonisolated enum JournalAnswer: Sendable {
     case calls(ticket: UInt64, Result<[JournaledCall], RingwakeError>)
     case mail(ticket: UInt64, Result<MailPayloads, RingwakeError>)
     case report(ticket: UInt64, Result<StoreReport, RingwakeError>)
+    case protected(ticket: UInt64, Result<ProtectedRows, RingwakeError>)
+    /// All records of a kind have the present key of its class now; so many were written again.
+    case rekeyed(ProtectedKind, rows: Int)
     /// So much of the store has been copied; and the end of copying.
     case copying(percent: Int)
     case copied(Result<Void, RingwakeError>)

@@ -1,3 +1,4 @@
+internal import DataProtection
 internal import RingwakeCore
 internal import RunLoop
 internal import StoreMigration
@@ -18,6 +19,8 @@ nonisolated struct JournalThread {
         let limits: JournalLimits
         let clocks: JournalClocks
         let versions: StoreVersions
+        /// At the start.
+        let keys: KeyRing
         let mailbox: JournalMailbox
     }
 
@@ -42,15 +45,17 @@ nonisolated struct JournalThread {
 
     private static func run(_ order: Order) {
         var waiting = WaitingJournalWork()
+        // Of the thread: a store that replaces another one goes on with the same keys.
+        let vault = RecordVault(order.keys)
         var opened: Opened?
         do throws(StoreOpeningFailure) {
-            opened = try open(order, damage: nil, isReplacement: false)
+            opened = try open(order, vault, damage: nil, isReplacement: false)
         } catch {
             order.mailbox.answer([.opened(.failure(error))])
-            opened = reopen(order, damage: nil, &waiting, after: error)
+            opened = reopen(order, vault, damage: nil, &waiting, after: error)
         }
         while let damage = serve(&opened, &waiting, order) {
-            opened = reopen(order, damage: damage, &waiting)
+            opened = reopen(order, vault, damage: damage, &waiting)
         }
         order.mailbox.answer([.ended])
     }
@@ -60,12 +65,12 @@ nonisolated struct JournalThread {
     ///   - isReplacement: whether a store was open before.
     ///   - former: what failed attempts did to a damaged store, for a person.
     private static func open(
-        _ order: Order, damage: String?, isReplacement: Bool, former: [String] = []
+        _ order: Order, _ vault: RecordVault, damage: String?, isReplacement: Bool, former: [String] = []
     ) throws(StoreOpeningFailure) -> Opened {
         var reported = -1
         let opening = StoreOpening.Order(
             directory: order.directory, vfs: order.vfs, limits: order.limits, clocks: order.clocks,
-            versions: order.versions
+            versions: order.versions, vault: vault
         ) { progress in
             guard progress.percent != reported else { return }
             reported = progress.percent
@@ -105,7 +110,7 @@ nonisolated struct JournalThread {
     ///   - failure: of the last attempt.
     /// - Returns: nil if the journal is closed meanwhile.
     private static func reopen(
-        _ order: Order, damage: String?, _ waiting: inout WaitingJournalWork,
+        _ order: Order, _ vault: RecordVault, damage: String?, _ waiting: inout WaitingJournalWork,
         after failure: StoreOpeningFailure? = nil
     ) -> Opened? {
         var failure = failure
@@ -120,13 +125,16 @@ nonisolated struct JournalThread {
                 }
                 order.mailbox.answer(waiting.failAll(failure.error))
                 guard !waiting.isClosing else { return nil }
-                order.mailbox.answer(waiting.take(order.mailbox.takeWork(waiting: true), limits: order.limits))
+                var submission = order.mailbox.takeWork(waiting: true)
+                if let keys = submission.keys { vault.use(keys) }
+                submission.keys = nil
+                order.mailbox.answer(waiting.take(submission, limits: order.limits))
                 // The end is worth another attempt only if there is something to write.
                 if waiting.isAskedToClose, waiting.records.count == 0 { continue }
                 if failure.isFinal { continue }
             }
             do throws(StoreOpeningFailure) {
-                let opened = try open(order, damage: present, isReplacement: damage != nil, former: former)
+                let opened = try open(order, vault, damage: present, isReplacement: damage != nil, former: former)
                 // Without damage it was never open, and the answer that it is open now says that it works.
                 if damage != nil { order.mailbox.answer([.committed(nil, waitingRecords: waiting.records.count)]) }
                 return opened

@@ -1,3 +1,4 @@
+internal import DataProtection
 internal import Database
 internal import RingwakeCore
 
@@ -7,19 +8,14 @@ nonisolated final class JournalWorker {
     /// If the log reaches this many times `largeLogPages`, nothing more is written to it.
     private static let refusedLogs = 4
 
-    /// How often history gives way for one transaction, and how many of its pushes and calls at a time.
-    private static let givingWay = (attempts: 8, rows: 64)
-    /// While room is short: the size of the log from which it is moved into the store, and the number of free pages
-    /// below which history gives way. Removing 64 pushes and calls frees about twice as many.
-    private static let short = (logPages: 32, freePages: 8)
-
     private let mailbox: JournalMailbox
     private let limits: JournalLimits
     private let store: Store
     private let reader: StoreReader
     private let lists: ListWorker
     private let copies: CopyWorker
-    private let reserve: StoreReserve
+    private var room: StoreRoom?
+    private var rekeying = Rekeying()
     private var upkeep: StoreUpkeep
     private var check = StoreCheck()
     /// Commits since the last check of pages, and since somebody else's changes of the files were found to be harmless.
@@ -34,8 +30,6 @@ nonisolated final class JournalWorker {
     private var damage: SQLiteFailure?
     /// Whether the last commit failed.
     private var isFailing = false
-    /// Whether the disk was full, and there is no reserve since.
-    private var isShort = false
 
     /// - Parameters:
     ///   - unfit: unreadable rows with the reason. They are set aside first.
@@ -52,14 +46,17 @@ nonisolated final class JournalWorker {
         self.waiting = waiting
         lists = ListWorker(store: store, mailbox: mailbox, limits: limits)
         copies = CopyWorker(store: store, mailbox: mailbox, limits: limits)
-        reserve = StoreReserve(inDirectory: store.file.directory)
         upkeep = StoreUpkeep(limits: limits)
         lists.take(waiting.lists)
         self.waiting.lists = []
         for (path, reason) in unfit { self.waiting.records.setAside(path, reason: reason, limits: limits) }
         for call in damaged { self.waiting.records.merge(RevisedCall(record: call, revision: 1), limits: limits) }
         if !unfit.isEmpty || self.waiting.records.count > 0 { self.waiting.isUrgent = true }
-        isShort = !reserve.take()
+        room = StoreRoom(of: store) { [unowned self] removed in
+            self.waiting.statistics.gaveWay += removed
+            mailbox.answer([.gaveWay(removed)])
+        }
+        beginRekeying()
         publishStatistics()
     }
 
@@ -85,8 +82,12 @@ nonisolated final class JournalWorker {
     private func take(waiting isWaiting: Bool) {
         let submission = mailbox.takeWork(waiting: isWaiting)
         lists.take(submission.lists)
+        if let keys = submission.keys {
+            store.vault.use(keys)
+            beginRekeying()
+        }
         var rest = submission
-        rest.lists = []
+        (rest.lists, rest.keys) = ([], nil)
         mailbox.answer(waiting.take(rest, limits: limits))
     }
 
@@ -111,6 +112,10 @@ nonisolated final class JournalWorker {
             }
         case .readReport(let ticket):
             read({ () throws(SQLiteFailure) in .init(values: try store.report()) }) { .report(ticket: ticket, $0) }
+        case .readProtected(let ticket):
+            read({ () throws(SQLiteFailure) in .init(values: try reader.protected()) }) {
+                .protected(ticket: ticket, $0)
+            }
         case .copy(let path): copies.start(path)
         case .cancelCopy: copies.cancel()
         case .close: waiting.isClosing = true
@@ -130,7 +135,7 @@ nonisolated final class JournalWorker {
             do throws(SQLiteFailure) {
                 try lookForStrangers()
                 try makeRoomInLog()
-                answers = try writeMakingRoom(batch)
+                answers = try room?.making { () throws(SQLiteFailure) in try write(batch) } ?? []
                 // A commit to a store that was moved away is durable, but lost.
                 if store.file.bytes == nil { failure = StoreError.moved(store.path) }
             } catch {
@@ -164,56 +169,6 @@ nonisolated final class JournalWorker {
         isSuspect = false
         // Times that a file server changes by itself must not cost this much again for each commit.
         trusted = StoreCheck.interval
-    }
-
-    /// One transaction. On a full disk, the oldest history gives way to it.
-    private func writeMakingRoom(_ batch: ArraySlice<JournalWork>) throws(SQLiteFailure) -> [JournalAnswer] {
-        for _ in 0..<Self.givingWay.attempts {
-            do throws(SQLiteFailure) {
-                return try write(batch)
-            } catch {
-                guard error.isFull, giveWay() else { throw error }
-            }
-        }
-        return try write(batch)
-    }
-
-    /// Gives up the reserve, or else the oldest history.
-    /// - Returns: false if neither is left.
-    private func giveWay() -> Bool {
-        isShort = true
-        let hadReserve = reserve.giveUp()
-        do throws(SQLiteFailure) {
-            // The log begins again then, in the room that it has.
-            try store.checkpoint()
-            return hadReserve ? true : try dropHistory()
-        } catch {
-            if error.isDamage { damage = error }
-            return hadReserve
-        }
-    }
-
-    /// While room is short, the log stays small, and new rows take the pages of the oldest: a log that uses up the room
-    /// could not be moved into the store any more.
-    private func keepRoom() {
-        guard isShort, damage == nil else { return }
-        isShort = !reserve.take()
-        do throws(SQLiteFailure) {
-            guard isShort else { return }
-            if store.connection.logPages >= Self.short.logPages { try store.checkpoint() }
-            if reserve.isHalfUsed, try store.freePages() < Self.short.freePages { _ = try dropHistory() }
-        } catch {
-            report(error)
-        }
-    }
-
-    private func dropHistory() throws(SQLiteFailure) -> Bool {
-        let removed =
-            try store.removePushes(Self.givingWay.rows, received: .min ... .max)
-            + store.removeCalls(Self.givingWay.rows, received: .min ... .max)
-        waiting.statistics.gaveWay += removed
-        if removed > 0 { mailbox.answer([.gaveWay(removed)]) }
-        return removed > 0
     }
 
     /// One transaction with all of `batch` and the waiting records.
@@ -254,7 +209,7 @@ nonisolated final class JournalWorker {
                 case .link(let ticket, let work):
                     try store.links.perform(work)
                     if let ticket { answers.append(.kept(ticket: ticket, .success(()))) }
-                case .readPushes, .readCalls, .readMail, .readReport, .copy, .cancelCopy, .close: break
+                case .readPushes, .readCalls, .readMail, .readReport, .readProtected, .copy, .cancelCopy, .close: break
                 }
             }
             for (number, call) in waiting.records.calls where call.revision > written[number] ?? 0 {
@@ -272,6 +227,15 @@ nonisolated final class JournalWorker {
     private func makeRoomInLog() throws(SQLiteFailure) {
         guard store.connection.logPages >= Self.refusedLogs * limits.largeLogPages else { return }
         try store.checkpoint()
+    }
+
+    private func keepRoom() {
+        guard damage == nil else { return }
+        do throws(SQLiteFailure) {
+            try room?.keep()
+        } catch {
+            report(error)
+        }
     }
 
     // MARK: - Lists of callers
@@ -334,7 +298,9 @@ nonisolated final class JournalWorker {
         guard upkeep.isDue, damage == nil else { return false }
         do throws(SQLiteFailure) {
             try lookForStrangers()
-            if try upkeep.step(store) {
+            var isBusy = try rekey()
+            if !isBusy { isBusy = try upkeep.step(store) }
+            if isBusy {
                 waiting.statistics.commits += 1
                 publishStatistics()
                 if store.connection.logPages >= limits.largeLogPages { moveLog() }
@@ -347,6 +313,22 @@ nonisolated final class JournalWorker {
         upkeep.isDue = false
         if store.connection.logPages >= limits.smallLogPages { moveLog() }
         return false
+    }
+
+    private func beginRekeying() {
+        do throws(SQLiteFailure) {
+            try rekeying.begin(store)
+            upkeep.isDue = upkeep.isDue || rekeying.isDue
+        } catch {
+            report(error)
+        }
+    }
+
+    /// - Returns: false if there is nothing to do.
+    private func rekey() throws(SQLiteFailure) -> Bool {
+        guard rekeying.isDue else { return false }
+        if let kind = try rekeying.step(store) { mailbox.answer([.rekeyed(kind, rows: rekeying.written)]) }
+        return true
     }
 
     /// Checks some pages of the store if enough was written since the last time.

@@ -87,7 +87,8 @@ enum CallText {
     /// `NAME <HANDLE>`, and the name from an identification list; empty if nothing is known.
     private static func caller(of call: CallMessage) -> String {
         let said = call.caller.map { caller in call.callerName.map { "\($0) <\(caller)>" } ?? caller }
-        let words = [said, call.identifiedAs.map { "maybe \($0)" }].compactMap { $0 }
+        let locked = call.lockedBy.map { _ in "caller locked" }
+        let words = [said, call.identifiedAs.map { "maybe \($0)" }, locked].compactMap { $0 }
         return words.joined(separator: ", ")
     }
 

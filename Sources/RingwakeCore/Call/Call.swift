@@ -181,6 +181,15 @@ package struct Call: Hashable, Sendable {
         timeline.insert(entry, at: place + 1)
     }
 
+    /// Who called can be read now.
+    mutating func reveal(_ known: CallUpdate) {
+        guard update.lockedBy != nil, known.lockedBy == nil else { return }
+        let later = update
+        update = known
+        update.merge(later)
+        update.lockedBy = nil
+    }
+
     /// Keeps a further push of the call.
     mutating func keep(_ push: VerifiedPush, _ facts: PushFacts, _ outcome: PushOutcome) {
         update.merge(facts.update)

@@ -1,5 +1,8 @@
 /// The data of a call in the journal besides the row's columns: one JSON object with the keys below.
 ///
+/// What says who called has a column and a protection class of its own (``CallerSnapshot``). In the records for other
+/// programs (Documentation/portable.md) both are one object.
+///
 /// Times are nanoseconds after the arrival of the call's push, so that a row means the same in every boot. Enumerations
 /// are stored by their raw values. A new key is optional. A change of meaning raises ``version`` and needs an upgrade
 /// where rows are read.
@@ -40,13 +43,11 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
         case times, progress
     }
 
-    /// The snapshot of a call, as it is written.
+    /// The snapshot of a call, as it is written: without who called.
     package static func json(of record: CallRecord) -> [UInt8] {
         let arrival = record.receivedAt
         return JSONWriter(capacity: 1024) { row in
             row.add("attempt", record.attempt)
-            row.add("caller", record.update.caller)
-            row.add("caller_name", record.update.callerName)
             row.add("collapse_id", record.collapseID)
             row.add("detail", record.detail)
             switch record.provenance.door {
@@ -54,7 +55,6 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
                 row.add("environment", environment)
                 row.add("topic", topic.rawValue)
             }
-            row.add("identified_as", record.update.identifiedAs)
             row.add("one_attempt", record.isOneAttempt)
             if let progress = record.progress { row.add("progress", progress.write) }
             row.add("push", record.pushID)
@@ -76,11 +76,13 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
 
     /// The record, from the snapshot and the row's columns.
     ///
-    /// - Parameter arrival: when the call's push arrived, by the clock of this boot.
+    /// - Parameters:
+    ///   - arrival: when the call's push arrived, by the clock of this boot.
+    ///   - separate: who called, from its own column; nil if the snapshot has it, or nothing is known.
     /// - Returns: nil if no version writes such a row.
     package func record(
         number: Int64, key: CallKey, sender: String, state: CallStateMachine.State.Name,
-        receivedAt arrival: BootInstant, receivedWallClock: Int64?
+        receivedAt arrival: BootInstant, receivedWallClock: Int64?, caller separate: CallerSnapshot? = nil
     ) -> CallRecord? {
         guard CallRecord.numbers.contains(number), CallRecord.attempts.contains(attempt), ringTime >= 0,
             progress?.isSound ?? true, let topic, let environment
@@ -95,7 +97,9 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
             number: number, key: key,
             provenance: Provenance(sender: sender, door: .apns(environment, Topic(topic))), pushID: push, state: state,
             reason: reason, detail: detail,
-            update: CallUpdate(caller: caller, callerName: callerName, hasVideo: hasVideo, identifiedAs: identifiedAs),
+            update: CallUpdate(
+                caller: separate?.caller ?? caller, callerName: separate?.callerName ?? callerName,
+                hasVideo: hasVideo, identifiedAs: separate?.identifiedAs ?? identifiedAs),
             attempt: attempt, ringBefore: arrival.advanced(byOffset: ringBefore), isOneAttempt: isOneAttempt,
             ringTime: .nanoseconds(ringTime), timeline: timeline)
         record.collapseID = collapseID

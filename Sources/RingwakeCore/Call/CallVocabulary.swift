@@ -87,6 +87,8 @@ package struct CallUpdate: Hashable, Sendable {
     package var hasVideo: Bool?
     /// The caller's name in an identification list: a guess, to be shown as one. Untrusted text.
     package var identifiedAs: String?
+    /// The class that keeps from reading who called. The journal has it, and it can be read when the class is available.
+    package var lockedBy: ProtectionClass?
 
     /// The maximum size of a stored handle or name in bytes.
     package static let maximumTextBytes = 256
@@ -102,6 +104,7 @@ package struct CallUpdate: Hashable, Sendable {
 
     /// Takes the values of `newer`, and keeps the others.
     package mutating func merge(_ newer: CallUpdate) {
+        if newer.caller != nil || newer.callerName != nil { lockedBy = nil }
         caller = newer.caller ?? caller
         callerName = newer.callerName ?? callerName
         hasVideo = newer.hasVideo ?? hasVideo

@@ -72,6 +72,21 @@ struct CallTable: Hashable, Sendable {
     /// The next call gets this number, or a higher one.
     mutating func skip(to number: Int64) { nextNumber = max(nextNumber, number) }
 
+    /// Adds who called to calls whose record could not be read before.
+    ///
+    /// - Returns: those in progress among them. An ended one is in the journal as it is.
+    mutating func reveal(_ callers: [Int64: CallUpdate]) -> [Call] {
+        var changed: [Call] = []
+        for var call in active.values.sorted(by: { $0.number < $1.number }) + finished where call.update.lockedBy != nil
+        {
+            guard let known = callers[call.number] else { continue }
+            call.reveal(known)
+            file(call)
+            if !call.machine.hasEnded { changed.append(call) }
+        }
+        return changed
+    }
+
     /// Stores a call, among those in progress or those that ended.
     mutating func file(_ call: Call) {
         skip(to: call.number + 1)

@@ -99,8 +99,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
             guard let call = active[key], call.number == number else { return [] }
             let then = call.policy.unrecorded
             return assigner.engine.settle(key, at: now) { $0.ringNotJournaled(then, at: now) }
-        case .restored(let call, let policy):
-            return restore(call, policy, at: now)
+        case .restored(let call, let policy): return restore(call, policy, at: now)
         case .handlersRestored(let app, let handlers, let alive, let policy):
             return assigner.restoreHandlers(handlers, of: app, alive: alive, policy, at: now)
         case .strikesRestored(let app, let strikes, let isStruckOut):
@@ -109,6 +108,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         case .strikesCleared(let app):
             guard let effects = assigner.engine.handlers.clearStrikes(of: app) else { return [] }
             return effects + assigner.startWaiting(of: app, at: now)
+        case .callersRevealed(let callers): return assigner.engine.calls.reveal(callers).map { .callChanged($0) }
         case .policiesChanged(let policies): return assigner.adopt(policies, at: now)
         case .appReset(let app): return assigner.reset(app, at: now)
         case .handlerConnected(let app, let wake, let pid, let policy):

@@ -4,6 +4,8 @@ package struct StoredCall: Hashable, Sendable {
     package let record: CallRecord
     /// The payloads of its pushes that handlers may not have received.
     package let payloads: [CallPayload]
+    /// The class that keeps from reading payloads; in their place are empty JSON objects. Nil if all can be read.
+    package var lockedPayloads: ProtectionClass?
     package let origin: Origin
 
     /// When the record was written.
@@ -46,6 +48,12 @@ package struct StoredCall: Hashable, Sendable {
         }
         if record.isOneAttempt {
             return .ends(.expired, "ringwaked stopped before it rang, and its sender allowed one attempt only")
+        }
+        if let lockedPayloads {
+            return .ends(
+                .failed,
+                "ringwaked stopped before it rang, and its payload can't be read until the device is unlocked "
+                    + "(protection class \(lockedPayloads.rawValue))")
         }
         if !payloads.contains(where: { $0.push == 0 }) {
             return .ends(.failed, "the journal has no payload to deliver again")

@@ -202,7 +202,11 @@ final class Restoration {
         // A call in progress needs its key; another sender's call that ended with it is only in the call log.
         let openKeys = Set(contents.open.map(\.record.key))
         last.state.recent = contents.recent.filter { !openKeys.contains($0.key) }
-        last.state.states = SavedStates(contents: last.saved, records: last.restorations)
+        let locked = contents.lockedStates.compactMap { path, protection in
+            RestorationPath(path)?.savingApp.map { ($0, protection) }
+        }
+        last.state.states = SavedStates(
+            contents: last.saved, records: last.restorations, locked: Dictionary(locked) { first, _ in first })
         last.state.nextCallNumber = contents.nextCallNumber
         last.state.nextWakeNumber = (wakes.map(\.number).max() ?? 0) + 1
         let before = calls.coordinator.active.count
@@ -228,6 +232,13 @@ final class Restoration {
                 "calls": "\(contents.open.count)", "continuing": "\(report.restored)",
                 "set-aside": "\(report.setAside)",
             ])
+    }
+
+    /// Adds what could not be read at the start, and was read since.
+    func reveal(_ rows: ProtectedRows, _ calls: CallDriver) {
+        var last = LastRun()
+        for row in rows.states { read(row, into: &last, calls.now) }
+        calls.submit(.revealed(RevealedState(states: last.saved, records: last.restorations, callers: rows.callers)))
     }
 
     /// Whether another sender's push has started a call with the same key, while the store could not be read.

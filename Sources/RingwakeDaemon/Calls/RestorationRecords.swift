@@ -29,6 +29,11 @@ nonisolated enum RestorationPath: Equatable {
         }
     }
 
+    /// The app whose stored state this is; nil for another row.
+    var savingApp: AppID? {
+        if case .state(let app) = self { app } else { nil }
+    }
+
     /// Nil for an unknown path.
     init?(_ text: String) {
         guard text != RestorationPath.doNotDisturb.text else {

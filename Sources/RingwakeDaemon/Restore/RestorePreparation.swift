@@ -1,6 +1,7 @@
 internal import ControlProtocol
 internal import Cryptography
 internal import DaemonConfiguration
+internal import DataProtection
 internal import FileSystem
 internal import Glibc
 internal import PushGateway
@@ -107,7 +108,7 @@ struct RestorePreparation {
             throw StagedRestore.failure(FileSystemError(operation: "create", path: recordsFile, errno: errno))
         }
         defer { close(file) }
-        try StandardStream(descriptor: file).write(try store().export(header: StoreWork.header))
+        try StandardStream(descriptor: file).write(try store().export(keys: .off, header: StoreWork.header))
         guard fsync(file) == 0 else {
             throw StagedRestore.failure(FileSystemError(operation: "sync", path: recordsFile, errno: errno))
         }

@@ -1,3 +1,4 @@
+import DataProtection
 import Logging
 import PushJournal
 import RingwakeCore
@@ -16,6 +17,8 @@ final class JournalHarness {
     var limits: JournalLimits
     /// The versions of the store that the program has from the next start on; nil for those that it really has.
     var versions: StoreVersions?
+    /// The keys that the program has at the next start.
+    var keys = KeyRing.off
     private(set) var journal: PushJournal
     private(set) var contents: JournalContents
     private var isOpen = true
@@ -25,7 +28,7 @@ final class JournalHarness {
         directory = try TemporaryDirectory()
         self.limits = limits
         self.vfs = vfs
-        journal = try Self.open(directory.path, loop, clock.clocks(), limits, vfs, nil, log)
+        journal = try Self.open(directory.path, loop, clock.clocks(), limits, vfs, nil, .off, log)
         contents = journal.takeContents()
     }
 
@@ -35,18 +38,18 @@ final class JournalHarness {
 
     private static func open(
         _ directory: String, _ loop: RunLoop, _ clocks: JournalClocks, _ limits: JournalLimits, _ vfs: String?,
-        _ versions: StoreVersions?, _ log: LogLines
+        _ versions: StoreVersions?, _ keys: KeyRing, _ log: LogLines
     ) throws(RingwakeError) -> PushJournal {
         let logger = Logger(label: "test") { _ in LogRecorder(lines: log) }
         return try PushJournal(
             directory: directory, runLoop: loop, logger: logger, limits: limits, clocks: clocks, vfs: vfs,
-            versions: versions)
+            versions: versions, keys: keys)
     }
 
     /// Closes the journal and opens it again, in this boot or in another.
     func reopen(bootID: String = "boot-1") throws {
         journal.close()
-        journal = try Self.open(directory.path, loop, clock.clocks(bootID: bootID), limits, vfs, versions, log)
+        journal = try Self.open(directory.path, loop, clock.clocks(bootID: bootID), limits, vfs, versions, keys, log)
         contents = journal.takeContents()
     }
 

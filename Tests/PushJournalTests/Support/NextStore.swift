@@ -28,7 +28,7 @@ enum NextStore {
                         "SELECT sum(number) FROM main.call", "SELECT sum(number) FROM new.call", "the calls")
                 })
         }
-        return StoreVersions(present, later, policies: policy.map { [present.version + 1: [$0]] } ?? [:])
+        return StoreModels.all.followed(by: later, policies: policy.map { [present.version + 1: [$0]] } ?? [:])
     }
 
     /// The table with a column more for each step.

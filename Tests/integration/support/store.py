@@ -6,7 +6,7 @@ from pathlib import Path
 from .promises import Contents
 
 # The version of the tables.
-VERSION = 7
+VERSION = 8
 
 # Queries that find nothing in a store in which nothing is half-written.
 NEVER = {

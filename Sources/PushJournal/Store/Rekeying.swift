@@ -1,0 +1,223 @@
+internal import DataProtection
+internal import Database
+internal import RingwakeCore
+
+/// Writes records again whose key is not the present one of their kind's class: after a new key, another class, or the
+/// beginning of protection. It works in small transactions, between which the caller looks for work.
+nonisolated struct Rekeying {
+    /// Rows that a step reads.
+    private static let step = 128
+
+    /// One table with records, and how one of its rows is found, opened and written.
+    private struct Pass: Sendable {
+        let kind: ProtectedKind
+        /// Selects the rows after the one with these keys, each with its record last.
+        let select: String
+        /// Writes the record (?1) of the row with these keys.
+        let update: String
+        /// Gives up the content of the row with these keys, whose key was deleted; nil: it stays, and is set aside at the
+        /// next start.
+        let drop: String?
+        /// The number of keys.
+        let keys: Int
+        /// The keys before the first row.
+        let start: [StoreValue]
+        let place: @Sendable ([StoreValue]) -> String?
+    }
+
+    private static let passes: [Pass] = [
+        Pass(
+            kind: .payloads,
+            select: "SELECT call, push, bytes FROM payload WHERE (call, push) > (?1, ?2) ORDER BY call, push LIMIT ?3",
+            update: "UPDATE payload SET bytes = ?1 WHERE call = ?2 AND push = ?3",
+            drop: "UPDATE payload SET bytes = x'' WHERE call = ?1 AND push = ?2", keys: 2,
+            start: [.integer(.min), .integer(.min)]
+        ) { keys in
+            guard case .integer(let call) = keys[0], case .integer(let push) = keys[1] else { return nil }
+            return StoreRecords.payload(call: call, push: push)
+        },
+        Pass(
+            kind: .payloads,
+            select: "SELECT run, sequence, payload FROM mail WHERE (run, sequence) > (?1, ?2) "
+                + "ORDER BY run, sequence LIMIT ?3",
+            update: "UPDATE mail SET payload = ?1 WHERE run = ?2 AND sequence = ?3",
+            drop: "DELETE FROM mail WHERE run = ?1 AND sequence = ?2", keys: 2,
+            start: [.integer(.min), .integer(.min)]
+        ) { keys in
+            guard case .integer(let run) = keys[0], case .integer(let sequence) = keys[1] else { return nil }
+            return StoreRecords.mail(
+                MailRowKey(run: UInt64(bitPattern: run), sequence: UInt64(bitPattern: sequence)))
+        },
+        Pass(
+            kind: .callers,
+            select: "SELECT number, caller FROM call WHERE number > ?1 ORDER BY number LIMIT ?2",
+            update: "UPDATE call SET caller = ?1 WHERE number = ?2",
+            drop: "UPDATE call SET caller = NULL WHERE number = ?1", keys: 1, start: [.integer(.min)]
+        ) { keys in
+            guard case .integer(let number) = keys[0] else { return nil }
+            return StoreRecords.caller(call: number)
+        },
+        Pass(
+            kind: .appState,
+            select: "SELECT path, data FROM state WHERE path > ?1 AND path LIKE 'app/%' ORDER BY path LIMIT ?2",
+            update: "UPDATE state SET data = ?1 WHERE path = ?2",
+            drop: nil, keys: 1, start: [.text("")]
+        ) { keys in
+            guard case .text(let path) = keys[0] else { return nil }
+            return StoreRecords.kind(ofState: path) == .appState ? path : nil
+        },
+    ]
+
+    /// The passes that are not finished, and the keys of the last row that the first of them has looked at.
+    private var waiting: ArraySlice<Pass> = []
+    private var position: [StoreValue] = []
+    /// Kinds with a row that could not be opened: nothing is known of them until there are other keys.
+    private var blocked: Set<ProtectedKind> = []
+    /// Whether something was encrypted that was stored as it is.
+    private var hasHidden = false
+    /// Rows that were looked at and written since the keys changed.
+    private(set) var looked = 0
+    private(set) var written = 0
+
+    /// The keys have changed, or the store was opened.
+    mutating func begin(_ store: Store) throws(SQLiteFailure) {
+        let present = try Self.settled(store)
+        waiting =
+            Self.passes.filter { pass in
+                let header = store.vault.ring.header(of: pass.kind)
+                return present[pass.kind] ?? Self.unprotected != Key(header)
+            }[...]
+        (position, blocked, hasHidden, looked, written) = ([], [], false, 0, 0)
+    }
+
+    /// Whether there is something to do.
+    var isDue: Bool { !waiting.isEmpty }
+
+    /// Takes one step, in its own transaction.
+    /// - Returns: the kind all of whose records have its present key now; nil while there are more.
+    mutating func step(_ store: Store) throws(SQLiteFailure) -> ProtectedKind? {
+        guard let pass = waiting.first else { return nil }
+        let rows = try rows(of: pass, in: store)
+        looked += rows.count
+        let changes = blocked.contains(pass.kind) ? [] : try changes(of: rows, pass, store)
+        if !changes.isEmpty {
+            try store.transaction { () throws(SQLiteFailure) in
+                for change in changes {
+                    guard let sql = change.record == nil ? pass.drop : pass.update else { continue }
+                    let statement = try store.connection.statement(sql)
+                    let record: [StoreValue] = change.record.map { [.blob($0)] } ?? []
+                    statement.bind(record + change.keys)
+                    try statement.run()
+                }
+            }
+            written += changes.count
+        }
+        if let last = rows.last, rows.count == Self.step, !blocked.contains(pass.kind) {
+            position = last.keys
+            return nil
+        }
+        position = []
+        waiting = waiting.dropFirst()
+        guard !blocked.contains(pass.kind), !waiting.contains(where: { $0.kind == pass.kind }) else { return nil }
+        try finish(pass.kind, store)
+        return pass.kind
+    }
+
+    private struct Row {
+        let keys: [StoreValue]
+        let record: [UInt8]
+    }
+
+    private func rows(of pass: Pass, in store: Store) throws(SQLiteFailure) -> [Row] {
+        let select = try store.connection.statement(pass.select)
+        select.bind(position.isEmpty ? pass.start : position)
+        select.bind(Int64(Self.step))
+        var rows: [Row] = []
+        while try select.next() {
+            let keys = (0..<pass.keys).map { _ in select.value() }
+            rows.append(Row(keys: keys, record: select.bytes()))
+        }
+        return rows
+    }
+
+    /// A row with its new record; nil: its content is given up.
+    private struct Change {
+        let keys: [StoreValue]
+        let record: [UInt8]?
+    }
+
+    private mutating func changes(of rows: [Row], _ pass: Pass, _ store: Store) throws(SQLiteFailure) -> [Change] {
+        var changes: [Change] = []
+        var contents: [(keys: [StoreValue], place: String, content: [UInt8])] = []
+        for row in rows {
+            guard let header = RecordHeader(row.record), store.vault.ring.isOutdated(header, of: pass.kind),
+                let place = pass.place(row.keys)
+            else { continue }
+            do throws(RecordFailure) {
+                let content = try store.vault.open(row.record, pass.kind, place: place)
+                contents.append((row.keys, place, content))
+                hasHidden = hasHidden || header.form == .plain
+            } catch {
+                switch error {
+                case .locked: blocked.insert(pass.kind)
+                case .deleted: changes.append(Change(keys: row.keys, record: nil))
+                // It stays as it is: nobody can read it, whatever its key.
+                case .damaged: break
+                }
+            }
+        }
+        for (keys, place, content) in contents {
+            changes.append(Change(keys: keys, record: try store.vault.record(content, pass.kind, place: place)))
+        }
+        return changes
+    }
+
+    /// Notes that all records of a kind have its present key. What was stored as it is must not stay in free pages or the
+    /// log.
+    private mutating func finish(_ kind: ProtectedKind, _ store: Store) throws(SQLiteFailure) {
+        let key = Key(store.vault.ring.header(of: kind))
+        try store.transaction { () throws(SQLiteFailure) in
+            try store.connection.run(
+                "INSERT INTO protection (kind, class, generation) VALUES (?1, ?2, ?3) "
+                    + "ON CONFLICT (kind) DO UPDATE SET class = ?2, generation = ?3",
+                kind.rawValue, key.protection.rawValue, Int64(key.generation))
+        }
+        guard hasHidden else { return }
+        hasHidden = false
+        try store.giveBackPages(Int(Int32.max))
+        try store.checkpoint()
+        try store.connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        store.writeSeal()
+    }
+
+    // MARK: - What is settled
+
+    private struct Key: Equatable {
+        let protection: ProtectionClass
+        let generation: UInt32
+
+        init(protection: ProtectionClass, generation: UInt32) {
+            self.protection = protection
+            self.generation = generation
+        }
+
+        init(_ header: RecordHeader) {
+            self.init(protection: header.protection, generation: header.generation)
+        }
+    }
+
+    private static let unprotected = Key(protection: .none, generation: 0)
+
+    /// The keys that all records of a kind have at least.
+    private static func settled(_ store: Store) throws(SQLiteFailure) -> [ProtectedKind: Key] {
+        let select = try store.connection.statement("SELECT kind, class, generation FROM protection")
+        var settled: [ProtectedKind: Key] = [:]
+        while try select.next() {
+            let (kind, protection) = (ProtectedKind(rawValue: select.text()), ProtectionClass(rawValue: select.text()))
+            let generation = UInt32(exactly: select.integer())
+            guard let kind, let protection, let generation else { continue }
+            settled[kind] = Key(protection: protection, generation: generation)
+        }
+        return settled
+    }
+}

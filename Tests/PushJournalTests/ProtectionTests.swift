@@ -1,0 +1,231 @@
+import DataProtection
+import FileSystem
+import Glibc
+import PushJournal
+import RingwakeCore
+import Testing
+
+@MainActor @Suite("What is protected in the store")
+struct ProtectionTests {
+    /// What must not be readable: a payload, a caller with a name and a label, what an app keeps.
+    private static let secrets = ["payload-secret", "+4930secret", "Ada Secret", "Label Secret", "state-secret"]
+    private static let statePath = "app/com.example.phone/state"
+
+    private let key: ClassKey
+
+    init() throws {
+        key = try ClassKey.generate(1)
+    }
+
+    private func ring(
+        _ keys: [ClassKey], _ protection: ProtectionClass = .complete, _ kinds: [ProtectedKind] = ProtectedKind.allCases
+    ) -> KeyRing {
+        KeyRing(
+            keys: [protection: keys], classes: Dictionary(uniqueKeysWithValues: kinds.map { ($0, protection) }))
+    }
+
+    private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+    private func secretCall(_ harness: JournalHarness, _ number: Int64 = 1) -> CallRecord {
+        var call = harness.call(number, "call-\(number)")
+        call.update = CallUpdate(caller: "+4930secret", callerName: "Ada Secret", identifiedAs: "Label Secret")
+        return call
+    }
+
+    /// Writes a call that has not ended, one that has, and what an app keeps.
+    private func fill(_ harness: JournalHarness) throws {
+        for number in 1...2 as ClosedRange<Int64> {
+            let call = secretCall(harness, number)
+            let push = harness.push("push-\(number)", call: "call-\(number)")
+            #expect(try harness.append(push, payload: bytes("payload-secret"), call: call) == .new)
+        }
+        let ended = secretCall(harness, 2).ending(.remoteEnded, at: harness.clock.boot)
+        harness.journal.write(ended, .now)
+        try harness.keep(bytes("state-secret"), at: Self.statePath)
+        try harness.keep(bytes("{}"), at: "app/com.example.phone/strikes")
+    }
+
+    /// The secrets that are in the files of the store.
+    private func found(_ harness: JournalHarness) throws -> Set<String> {
+        var found: Set<String> = []
+        for name in try FileSystem.entries(of: harness.directory.path) {
+            guard let content = try? FileSystem.read("\(harness.directory.path)/\(name)", maximumSize: 1 << 28) else {
+                continue
+            }
+            for secret in Self.secrets where content.contains(bytes(secret)) { found.insert(secret) }
+        }
+        return found
+    }
+
+    private func protected(_ harness: JournalHarness) throws -> ProtectedRows {
+        try harness.wait { harness.journal.readProtected(completion: $0) }
+    }
+
+    private func expectReadable(_ harness: JournalHarness) throws {
+        let calls = try harness.records()
+        #expect(calls.map(\.update.caller) == ["+4930secret", "+4930secret"])
+        #expect(calls.allSatisfy { $0.update.callerName == "Ada Secret" && $0.update.identifiedAs == "Label Secret" })
+        #expect(harness.contents.open.map(\.payload) == [bytes("payload-secret")])
+        #expect(harness.contents.states.first { $0.path == Self.statePath }?.data == bytes("state-secret"))
+    }
+
+    @Test("is nowhere in the files as it is, neither while the class is available nor while it is locked")
+    func hidden() throws {
+        for isLocked in [false, true] {
+            let harness = try JournalHarness()
+            harness.keys = ring([isLocked ? key.locked : key])
+            try harness.reopen()
+            try fill(harness)
+            #expect(try found(harness) == [])
+            // Also not in what the end and the upkeep leave.
+            harness.keys = ring([key])
+            try harness.reopen()
+            try expectReadable(harness)
+            harness.journal.close()
+            #expect(try found(harness) == [])
+        }
+    }
+
+    @Test("is in the files as it is without protection")
+    func shown() throws {
+        let harness = try JournalHarness()
+        try fill(harness)
+        #expect(try found(harness) == Set(Self.secrets))
+    }
+
+    @Test("can't be read at a start while the class is locked, and nothing of it is lost")
+    func lockedStart() throws {
+        let harness = try JournalHarness()
+        harness.keys = ring([key])
+        try harness.reopen()
+        try fill(harness)
+        harness.keys = ring([key.locked])
+        try harness.reopen()
+        let open = try #require(harness.contents.open.first)
+        #expect(
+            open.record.update
+                == {
+                    var update = CallUpdate(); update.lockedBy = .complete; return update
+                }())
+        #expect(open.lockedPayloads == .complete && open.payload == bytes("{}"))
+        #expect(harness.contents.lockedStates == [Self.statePath: .complete])
+        #expect(harness.contents.states.map(\.path) == ["app/com.example.phone/strikes"])
+        #expect(harness.contents.setAside.isEmpty && harness.contents.damage.isEmpty)
+        // What is written of the call meanwhile leaves its caller.
+        harness.journal.write(
+            open.record.entering(.ringing, .rang, at: harness.clock.boot), .now)
+        #expect(try harness.records().allSatisfy { $0.update.lockedBy == .complete && $0.update.caller == nil })
+        var rows = try protected(harness)
+        #expect(rows.lockedStates == [Self.statePath: .complete] && rows.states.isEmpty)
+        harness.journal.use(ring([key]))
+        rows = try protected(harness)
+        #expect(rows.lockedStates.isEmpty && rows.states.map(\.data) == [bytes("state-secret")])
+        #expect(rows.callers.mapValues(\.caller) == [1: "+4930secret", 2: "+4930secret"])
+        #expect(try harness.records().allSatisfy { $0.update.lockedBy == nil && $0.update.caller == "+4930secret" })
+        harness.keys = ring([key])
+        try harness.reopen()
+        try expectReadable(harness)
+    }
+
+    @Test("of a locked call can be replaced by what its handler reports")
+    func reported() throws {
+        let harness = try JournalHarness()
+        harness.keys = ring([key])
+        try harness.reopen()
+        try fill(harness)
+        harness.keys = ring([key.locked])
+        try harness.reopen()
+        var record = try #require(harness.contents.open.first).record
+        record.update.merge(CallUpdate(caller: "sip:ada@example.com"))
+        harness.journal.write(record, .now)
+        harness.keys = ring([key])
+        try harness.reopen()
+        #expect(harness.contents.open.map(\.record.update.caller) == ["sip:ada@example.com"])
+    }
+
+    @Test("is written again with the present keys, and then nothing of it is in the files as it was")
+    func rekeyed() throws {
+        let harness = try JournalHarness()
+        try fill(harness)
+        var done: Set<ProtectedKind> = []
+        harness.journal.onRekeyed = { done.insert($0) }
+        harness.journal.use(ring([key]))
+        harness.run { done.count == ProtectedKind.allCases.count }
+        #expect(try found(harness) == [])
+        // Another generation; the former one is no longer needed then.
+        let next = try ClassKey.generate(2)
+        done = []
+        harness.journal.use(ring([key, next]))
+        harness.run { done.count == ProtectedKind.allCases.count }
+        harness.keys = ring([next])
+        try harness.reopen()
+        try expectReadable(harness)
+        // And back.
+        done = []
+        harness.journal.onRekeyed = { done.insert($0) }
+        harness.journal.use(KeyRing(keys: [.complete: [next]]))
+        harness.run { done.count == ProtectedKind.allCases.count }
+        harness.keys = .off
+        try harness.reopen()
+        try expectReadable(harness)
+        #expect(try found(harness) == Set(Self.secrets))
+    }
+
+    @Test("is written again at a later start if that was interrupted, or if the class was locked")
+    func resumed() throws {
+        let harness = try JournalHarness()
+        harness.keys = ring([key])
+        try harness.reopen()
+        try fill(harness)
+        let next = try ClassKey.generate(2)
+        // Locked: nothing can be opened, so nothing is written, and nothing is said to be.
+        harness.keys = ring([key.locked, next.locked])
+        try harness.reopen()
+        var done: Set<ProtectedKind> = []
+        harness.journal.onRekeyed = { done.insert($0) }
+        #expect(try protected(harness).lockedStates.count == 1)
+        try harness.keep(bytes("{}"), at: "app/com.example.phone/strikes")
+        #expect(done.isEmpty)
+        harness.keys = ring([key, next])
+        try harness.reopen()
+        harness.journal.onRekeyed = { done.insert($0) }
+        harness.run { done.count == ProtectedKind.allCases.count }
+        harness.keys = ring([next])
+        try harness.reopen()
+        try expectReadable(harness)
+    }
+
+    @Test("is gone with its key, and all else is there")
+    func deleted() throws {
+        let harness = try JournalHarness()
+        harness.keys = ring([key])
+        try harness.reopen()
+        try fill(harness)
+        harness.keys = ring([try ClassKey.generate(2)])
+        try harness.reopen()
+        let open = try #require(harness.contents.open.first)
+        #expect(open.payloads.isEmpty && open.lockedPayloads == nil && open.record.update == CallUpdate())
+        #expect(harness.contents.setAside.map(\.path) == [Self.statePath])
+        #expect(harness.contents.damage.isEmpty && harness.contents.recent.count == 1)
+        #expect(try harness.pushes().count == 2)
+        // What comes now is protected by the new key.
+        let push = harness.push("push-3", call: "call-3")
+        #expect(try harness.append(push, payload: bytes("payload-secret"), call: secretCall(harness, 3)) == .new)
+        #expect(try harness.records().first?.update.caller == "+4930secret")
+        #expect(try found(harness) == [])
+    }
+
+    @Test("is protected in the store that replaces a damaged one")
+    func replaced() throws {
+        let harness = try JournalHarness()
+        harness.keys = ring([key])
+        try harness.reopen()
+        try fill(harness)
+        harness.journal.close()
+        try StoreProbe(harness.directory.store).run("CREATE TRIGGER mine AFTER INSERT ON push BEGIN SELECT 1; END")
+        try harness.reopen()
+        #expect(harness.contents.damage.count == 1)
+        try expectReadable(harness)
+        #expect(try found(harness) == [])
+    }
+}
