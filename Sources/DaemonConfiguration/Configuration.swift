@@ -47,6 +47,8 @@ package struct Configuration: Sendable {
     package var awake = WakeKeeper.Mode.auto
     /// Whether cellular calls are monitored.
     package var watchesCellular = true
+    /// Which stored data is encrypted, and when it can be read.
+    package var protection = ProtectionSettings()
     /// State that isn't restored after a restart.
     package var notRestored: [RestorationGroup] = []
     /// How much ended history the journal keeps.

@@ -40,6 +40,7 @@ extension Configuration {
         .init("awake", .section([.init("by", .word, \.self)]), \.awake, needsRestart: true),
         .init("cellular", .section([.init("watch", .boolean, \.self)]), \.watchesCellular, needsRestart: true),
         .init("restoration", .section([.init("exclude", .groups, \.self)]), \.notRestored, needsRestart: true),
+        .init("protection", .section(ProtectionSettings.keys), \.protection, needsRestart: true),
         .init("journal", .section(journal), \.journal, needsRestart: true),
         .init("reachability", .section(reachability), \.reachability),
         .init("log", .section([.init("level", .word, \.self)]), \.logLevel, needsRestart: true),
