@@ -35,6 +35,7 @@ package struct CallServiceStateMachine: Sendable {
     private var pending = PendingAnswers()
     /// The path to the network; nil: never reported.
     private var path: PathMessage?
+    package private(set) var protectedData = ProtectedDataState.available
     /// Events for the coordinator that result from the current one.
     private var following: [Event] = []
 
@@ -98,6 +99,9 @@ package struct CallServiceStateMachine: Sendable {
             self.path = path
             subscriptions.publish(EventMessage(path: path, of: nil), to: .unfiltered, &turn)
             submit(.networkChanged, &turn)
+        case .protectedDataChanged(let state):
+            protectedData = state
+            subscriptions.publish(EventMessage(protectedData: state, at: now), to: .device, &turn)
         case .published(let event, let audience): subscriptions.publish(event, to: audience, &turn)
         case .resumed(let body):
             body(&self, &turn)

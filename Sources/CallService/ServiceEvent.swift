@@ -31,6 +31,8 @@ package enum ServiceEvent: Sendable {
     case cellularChanged(isActive: Bool)
     /// The path to the network has changed.
     case pathChanged(PathMessage)
+    /// Whether protected data can be read has changed, or will.
+    case protectedDataChanged(ProtectedDataState)
     /// Another part of the daemon has an event for the streams.
     case published(EventMessage, Audience)
     /// The result of an effect is available.

@@ -30,6 +30,10 @@ internal import RingwakeCore
 /// | `PUT /v1/audio/sessions/{id}` | person; its handler | ``AudioSessionMessage``; body ``AudioConfigurationBody`` |
 /// | `POST /v1/audio/sessions/{id}/{verb}` | person; its handler | the same; `activate`, `deactivate`, `speaker` |
 /// | `GET`, `PUT /v1/dnd` | person | ``DoNotDisturbMessage``; body ``DoNotDisturbChange`` |
+/// | `GET /v1/protection`, `POST /v1/protection/lock` | person | ``ProtectionMessage`` |
+/// | `POST /v1/protection/unlock` | owner | the same; body ``ProtectionUnlock`` |
+/// | `POST /v1/protection/rekey`, `POST /v1/protection/delete` | owner | the same; body ``ProtectionClassChoice`` |
+/// | `POST /v1/protection/passphrase` | owner | the same; body ``ProtectionPassphrase`` |
 /// | `GET /v1/lists` | owner | ``CallerListsMessage`` |
 /// | `GET /v1/lists/check?caller=` | owner | ``CallerCheckMessage`` |
 /// | `GET /v1/lists/{list}` | owner | ``CallerEntriesMessage``; `?after=`, `?limit=` |

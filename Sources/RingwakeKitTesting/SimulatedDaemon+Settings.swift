@@ -107,6 +107,16 @@ extension SimulatedDaemon {
         with { $0.publish(.linkReset(.init(gateway: gateway, device: nil, reset: reset))) }
     }
 
+    /// Locks the device: protected data can't be read any more when the clock has moved on by `grace`.
+    public func lockDevice(grace: Duration = .seconds(10)) {
+        with { $0.lock(after: grace) }
+    }
+
+    /// Unlocks the device.
+    public func unlockDevice() {
+        with { $0.unlock() }
+    }
+
     /// Changes the network: calls that ring or are in progress get the new path.
     ///
     /// - Parameters:

@@ -64,6 +64,8 @@ enum DeviceSamples {
                 files: ["/var/lib/ringwake/damaged/1-tokens.json", "/var/lib/ringwake/damaged/1.why"])
         ]
         status.identity = .init(state: "copied", why: "the identity was made on another machine")
+        status.protection = .init(
+            state: "locked", why: "run 'ringwake protection unlock'", protectedDataAvailable: false)
         status.buses = [
             "system": .init(state: "connected"),
             "session": .init(state: "unavailable", why: "there is no $DBUS_SESSION_BUS_ADDRESS"),

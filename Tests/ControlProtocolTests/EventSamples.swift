@@ -67,6 +67,12 @@ enum EventSamples {
         ("connection-app", .connection(.init(app: app, connection: "offline", connectionReason: "noRoute"))),
         ("credentials", .credentials(.init(app: app, valid: false))),
         ("reload", .reload(.init())),
+        (
+            "handler-locked",
+            .handler(.init(app: app, protectedDataAvailable: false, secret: nil, socket: "/run/ringwake/control.sock"))
+        ),
+        ("protected-data", .protectedData(.init(.available))),
+        ("protected-data-ends", .protectedData(.init(.willBecomeUnavailable, deadlineMs: 10_000))),
         ("state-dropped", .stateDropped(.init(app: app, reason: "crashed"))),
     ]
 

@@ -29,6 +29,7 @@ struct EventTests {
         case .linkReset: keys(EventMessage.LinkReset.self)
         case .reload: keys(EventMessage.Reload.self)
         case .stateDropped: keys(EventMessage.StateDropped.self)
+        case .protectedData: keys(EventMessage.ProtectedData.self)
         }
     }
 

@@ -9,6 +9,7 @@ enum MessageSamples {
     static let all: [(path: String, message: any Encodable & Sendable)] =
         calls + pushes + credentials + statuses + network + apps + requests + CallSamples.all + DeviceSamples.all
         + ScreeningSamples.all + AudioSamples.all + LinkSamples.all + EventSamples.all
+        + ProtectionSamples.all
 
     static let ringing = CallMessage(
         call: "c1", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",

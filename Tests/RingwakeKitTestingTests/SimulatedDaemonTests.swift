@@ -160,6 +160,29 @@ struct SimulatedDaemonTests {
         await app.close()
     }
 
+    @Test("A lock of the device is told before and after, survives a restart, and its end is told")
+    func protectedData() async throws {
+        let (daemon, app) = try await make()
+        let client = app.client
+        var states = client.protectedDataUpdates.makeAsyncIterator()
+        #expect(await states.next() == .available && client.protectedDataAvailable)
+        daemon.lockDevice(grace: .seconds(10))
+        guard case .willBecomeUnavailable = await states.next() else {
+            Issue.record("the lock was not told")
+            return
+        }
+        #expect(client.protectedDataAvailable)
+        daemon.advance(by: .seconds(10))
+        #expect(await states.next() == .unavailable && !client.protectedDataAvailable)
+        daemon.push("c1")
+        try await daemon.call("c1", reaches: .ringing)
+        daemon.restart()
+        daemon.unlockDevice()
+        while await states.next() != .available {}
+        #expect(client.protectedDataAvailable)
+        await app.close()
+    }
+
     @Test("The network changes under a call, and a cellular call begins")
     func surroundings() async throws {
         let (daemon, app) = try await make()

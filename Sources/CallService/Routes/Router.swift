@@ -28,6 +28,14 @@ enum Router {
             ("apps", 2), ("gateway", _), ("link", _), ("identity", _):
             try request.caller.requireOwner()
             turn.add(.forward(request))
+        case ("protection", 1), ("protection", 2):
+            // Locking harms nobody's data. What opens or destroys it is the owner's.
+            if request.parts.count == 1 || request.parts[1] == "lock" {
+                try request.caller.requirePerson()
+            } else {
+                try request.caller.requireOwner()
+            }
+            turn.add(.forward(request))
         case ("apps", 3): try AppRoutes.answer(request, &service, &turn)
         case ("pushes", 1): try PushRoutes.list(request, &turn)
         case ("pushes", 2): try PushRoutes.show(request, &turn)

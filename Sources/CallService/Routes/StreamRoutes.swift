@@ -21,7 +21,9 @@ enum StreamRoutes {
             return service.subscriptions.beginRequests(request.id, app: app, &turn)
         }
         guard let id = request.query["call"].map({ CallID($0) }) else {
-            let first = turn.host.connections(app) + beginning(of: app, since: since, service, turn)
+            let first =
+                turn.host.connections(app) + protectedData(service, turn)
+                + beginning(of: app, since: since, service, turn)
             return service.subscriptions.begin(request.id, app: app, call: nil, first: first, &turn)
         }
         // A stream of one call has only that call's events.
@@ -34,10 +36,17 @@ enum StreamRoutes {
         _ request: ServiceRequest, _ app: AppID, secret: String?, _ service: inout CallServiceStateMachine,
         _ turn: inout Turn
     ) {
-        let hello = EventMessage(handler: app, secret: secret, socket: service.configuration.socketPath)
+        let hello = EventMessage(
+            handler: app, secret: secret, socket: service.configuration.socketPath,
+            protectedData: service.protectedData)
         let since = try? request.since()
-        service.subscriptions.begin(
-            request.id, app: app, call: nil, first: [hello] + beginning(of: app, since: since, service, turn), &turn)
+        let first = protectedData(service, turn) + beginning(of: app, since: since, service, turn)
+        service.subscriptions.begin(request.id, app: app, call: nil, first: [hello] + first, &turn)
+    }
+
+    /// What a stream begins with if protected data can't be read, or soon not any more.
+    private static func protectedData(_ service: CallServiceStateMachine, _ turn: Turn) -> [EventMessage] {
+        service.protectedData == .available ? [] : [EventMessage(protectedData: service.protectedData, at: turn.now)]
     }
 
     /// Active calls, and the ended ones whose end the client may have missed.

@@ -13,6 +13,8 @@ package enum HandlerFeature: String, CaseIterable, Sendable {
     case identity
     /// The network path, of the device and of each call.
     case path
+    /// Whether protected data can be read.
+    case protection
     /// The reachability of the app's servers.
     case reachability
     /// The end of a restoration, before which a crash of the handler counts against the app's stored state.

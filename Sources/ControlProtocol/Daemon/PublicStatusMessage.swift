@@ -9,6 +9,8 @@ package struct PublicStatusMessage: Codable, Equatable, Sendable {
     package var connection: ConnectionMessage?
     /// The daemon's network namespace, as SO_NETNS_COOKIE; nil if unknown.
     package var networkNamespace: UInt64?
+    /// For a handler: whether data of the class `complete` can be read; nil for others.
+    package var protectedDataAvailable: Bool?
 
     package init(
         version: String, uptimeMs: Int64, connection: ConnectionMessage?, networkNamespace: UInt64? = nil

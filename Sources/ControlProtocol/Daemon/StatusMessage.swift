@@ -81,6 +81,8 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var damage: [Damage]?
     /// What is wrong with the device's identity; nil if nothing is.
     package var identity: Identity?
+    /// Whether stored data is encrypted and can be read; nil from a daemon that doesn't say.
+    package var protection: Protection?
 
     package init(
         version: String, pid: Int32, uptimeMs: Int64, configuration: String, appsDirectory: String,
@@ -124,7 +126,8 @@ package struct StatusMessage: Codable, Equatable, Sendable {
         let isClockRight = clock.map { $0.state == "right" } ?? true
         let files = (setAside ?? []).map { $0.app ?? $0.team ?? $0.file }
         return (isClockRight ? [] : ["clock"]) + (journal.state == "working" ? [] : ["store"])
-            + ((damage ?? []).isEmpty ? [] : ["damaged files"]) + (link?.problem == nil ? [] : ["link"]) + files
+            + ((damage ?? []).isEmpty ? [] : ["damaged files"]) + (link?.problem == nil ? [] : ["link"])
+            + (protection?.unusable == true ? ["protection"] : []) + files
     }
 }
 
@@ -318,6 +321,25 @@ extension StatusMessage {
         package init(state: String, why: String) {
             self.state = state
             self.why = why
+        }
+    }
+
+    /// The encryption of stored data, without its keys: ``ProtectionMessage`` has the rest.
+    package struct Protection: Codable, Equatable, Sendable {
+        /// `off`, `locked` or `unlocked`.
+        package var state: String
+        /// Why it is off, locked or unusable, and what to do; nil if there is nothing to say.
+        package var why: String?
+        /// True if something is wrong with the keys or with what opens them; nil if nothing is.
+        package var unusable: Bool?
+        /// Whether data of the class `complete` can be read.
+        package var protectedDataAvailable: Bool
+
+        package init(state: String, why: String? = nil, unusable: Bool? = nil, protectedDataAvailable: Bool) {
+            self.state = state
+            self.why = why
+            self.unusable = unusable
+            self.protectedDataAvailable = protectedDataAvailable
         }
     }
 

@@ -50,12 +50,29 @@ extension EventMessage {
                 app: key.app.rawValue, call: key.id.rawValue, restriction: RestrictionMessage(restriction)))
     }
 
+    /// Whether protected data can be read.
+    package init(protectedData state: ProtectedDataState, at now: BootInstant) {
+        self =
+            switch state {
+            case .available: .protectedData(ProtectedData(.available))
+            case .willBecomeUnavailable(let end):
+                .protectedData(
+                    ProtectedData(.willBecomeUnavailable, deadlineMs: now.millisecondsLeft(until: end)))
+            case .unavailable: .protectedData(ProtectedData(.unavailable))
+            }
+    }
+
     package init(cellular isActive: Bool) { self = .cellular(Cellular(active: isActive)) }
 
-    package init(handler app: AppID, secret: String?, socket: String) {
+    package init(
+        handler app: AppID, secret: String?, socket: String, protectedData: ProtectedDataState = .available
+    ) {
         let own = PeerVersion.own
         self = .handler(
-            Handler(app: app.rawValue, features: own.features, secret: secret, socket: socket, version: own.version))
+            Handler(
+                app: app.rawValue, features: own.features,
+                protectedDataAvailable: protectedData.isAvailable ? nil : false, secret: secret, socket: socket,
+                version: own.version))
     }
 
     /// The network path now, for the daemon (`key` nil) or for a call.

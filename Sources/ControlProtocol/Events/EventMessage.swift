@@ -26,6 +26,7 @@ package enum EventMessage: Equatable, Sendable {
     case linkReset(LinkReset)
     case reload(Reload)
     case stateDropped(StateDropped)
+    case protectedData(ProtectedData)
     /// An event that this version doesn't know, with its name.
     case unknown(String)
 
@@ -34,7 +35,7 @@ package enum EventMessage: Equatable, Sendable {
         case handler, wake, call, action, pushIgnored, pushRequest, pushWaiting, strike, struckOut, restricted, missed
         case cellular
         case audioActivated, audioDeactivated, audioFailed, audioRouteChanged, path, connection, credentials
-        case linkReset, reload, stateDropped
+        case linkReset, reload, stateDropped, protectedData
     }
 
     /// The event's own members; nil for an unknown event.
@@ -62,6 +63,7 @@ package enum EventMessage: Equatable, Sendable {
         case .linkReset(let event): event
         case .reload(let event): event
         case .stateDropped(let event): event
+        case .protectedData(let event): event
         case .unknown: nil
         }
     }
@@ -116,6 +118,7 @@ extension EventMessage: Codable {
             case .linkReset: .linkReset(try LinkReset(from: decoder))
             case .reload: .reload(Reload())
             case .stateDropped: .stateDropped(try StateDropped(from: decoder))
+            case .protectedData: .protectedData(try ProtectedData(from: decoder))
             case nil: .unknown(name)
             }
     }

@@ -4,11 +4,15 @@ extension EventMessage {
     package struct Handler: EventContent {
         package static let name = Name.handler
 
-        package enum CodingKeys: String, CodingKey, CaseIterable { case app, features, secret, socket, version }
+        package enum CodingKeys: String, CodingKey, CaseIterable {
+            case app, features, protectedDataAvailable, secret, socket, version
+        }
 
         package var app: String
         /// What the daemon does for handlers: names of ``HandlerFeature``, sorted; nil from a daemon that doesn't say.
         package var features: [String]?
+        /// False if protected data can't be read now; nil if it can, and from a daemon that doesn't say.
+        package var protectedDataAvailable: Bool?
         /// The wake secret, which the handler sends as `Authorization: Bearer SECRET`; nil if the handler already has
         /// one.
         package var secret: String?

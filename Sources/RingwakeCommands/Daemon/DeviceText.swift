@@ -17,6 +17,9 @@ enum DeviceText {
             TerminalText.printable(status.cellular.state) + (status.cellular.active ? ", in a call now" : "")
                 + problem(status.cellular.why, style),
         ])
+        if let protection = status.protection {
+            table.add(["protection", ProtectionText.summary(protection, style: style)])
+        }
         if let link = status.link {
             table.add(["link", LinkText.summary(of: link, style: style)])
         }

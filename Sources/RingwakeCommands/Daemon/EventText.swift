@@ -62,6 +62,8 @@ struct EventText {
                 reason(event.reset.why) + (event.reset.copies.map { [printable($0)] } ?? [])
             )
         case .stateDropped(let event): ("", [event.app], reason(event.reason))
+        case .protectedData(let event):
+            (event.state, [], event.deadlineMs.map { ["in " + DurationText.long(milliseconds: $0)] } ?? [])
         case .reload, .unknown: ("", [], [])
         }
     }

@@ -5,6 +5,7 @@ enum Doctor {
         ConfigurationCheck.findings, DaemonCheck.findings, CertificateCheck.findings, TeamCheck.findings,
         AppCheck.findings, PortCheck.findings, GatewayCheck.findings, LinkCheck.findings, NetworkCheck.findings,
         ClockCheck.findings, StoreCheck.findings, BackupCheck.findings, IdentityCheck.findings,
+        ProtectionCheck.findings,
     ]
     /// What rings: nothing does on a machine that is a gateway only.
     private static let ofCalls: [@Sendable (DoctorFacts) -> [Finding]] = [

@@ -27,6 +27,10 @@ struct DoctorFacts {
     var apps: [AppMessage]?
     /// Nil if this user may not see why.
     var audio: AudioStatusMessage?
+    /// Nil if this user may not see it.
+    var protection: ProtectionMessage?
+    /// Of the file with the key of protected data: whether others may read it; nil: there is none, or it can't be seen.
+    var isKeyFileOpen: Bool?
     /// The daemon's unit; nil without systemd.
     var unit: UnitLook?
     /// By name; systemd didn't answer for those that are missing.
@@ -141,6 +145,8 @@ extension DoctorFacts {
         // Other users get an error, and the checks do without.
         apps = try? (client.get(RequestTarget("apps")) as AppListMessage).apps
         audio = try? client.get(RequestTarget("audio"))
+        protection = try? client.get(RequestTarget("protection"))
+        isKeyFileOpen = protection?.keyFile.flatMap(FileLook.isOpenToOthers)
     }
 
     private mutating func readConfiguration() {

@@ -14,6 +14,7 @@ final class ClientState: Sendable {
     }
 
     let connection = Observers<ConnectionState>(value: .connecting)
+    let protectedData = Observers<ProtectedDataAvailability>(value: .available)
     let pushes: EventPublisher<PushRegistryEvent>
     let actions: EventPublisher<CallAction>
     let events: EventPublisher<CallEvent>
@@ -46,6 +47,7 @@ final class ClientState: Sendable {
     func finish() {
         connection.notify(.closed)
         connection.finish()
+        protectedData.finish()
         pushes.finish()
         actions.finish()
         events.finish()

@@ -112,12 +112,20 @@ final class SessionDriver {
             state.set(credentials)
             state.pushes.publish(credentials.isEmpty ? .credentialsInvalidated : .credentialsUpdated(credentials))
         case .linkReset(let reset): state.pushes.publish(.linkReset(reset))
+        case .protectedData(let event): take(event)
         case .fetchPushes: fetchPushes()
         case .fetchCredentials: fetchCredentials()
         case .claim(let call): claim(call)
         case .fulfillAgain(let call, let kind): fulfill(call, kind)
         case .lookUp(let call): lookUp(call)
         }
+    }
+
+    private func take(_ event: EventMessage.ProtectedData) {
+        guard let availability = ProtectedDataAvailability(event, now: .now),
+            availability != state.protectedData.value
+        else { return }
+        state.protectedData.notify(availability)
     }
 
     private func openStream(_ since: Int64?, _ secret: String?) {

@@ -44,6 +44,7 @@ struct SessionStateMachine: Sendable {
         case fetchCredentials
         case credentials([PushCredentials])
         case linkReset(LinkReset)
+        case protectedData(EventMessage.ProtectedData)
         case claim(Call.ID)
         /// Fulfil the action again: the app fulfilled it, and the daemon lost the report.
         case fulfillAgain(Call.ID, CallAction.Kind)
@@ -71,6 +72,8 @@ struct SessionStateMachine: Sendable {
 
     var calls: CallRegistry
     private var credentials: [PushCredentials] = []
+    /// What the app was told last.
+    private var protectedData = EventMessage.ProtectedData(.available)
     private var isFetching = false
     private var isFetchDue = false
 
@@ -161,6 +164,7 @@ struct SessionStateMachine: Sendable {
         case .event(.call(let change)): return calls.take(CallStatus(change))
         case .event(.pushWaiting): return fetch()
         case .event(.credentials(let event)): return event.valid ? [.fetchCredentials] : take(credentials: [])
+        case .event(.protectedData(let event)): return take(event)
         case .event(.linkReset(let event)): return [.linkReset(LinkReset(event))]
         case .event(let event): return calls.takeAudio(event) + (CallEvent(event).map { [.event($0)] } ?? [])
         }
@@ -181,7 +185,14 @@ struct SessionStateMachine: Sendable {
         isFetching = false
         wasOpen = true
         daemon = DaemonVersion(event.daemon)
-        return [.connection(.connected), .resumeRequests, .fetchCredentials] + calls.beginStream()
+        let protectedData = take(.init(event.protectedDataAvailable ?? true ? .available : .unavailable))
+        return [.connection(.connected)] + protectedData + [.resumeRequests, .fetchCredentials] + calls.beginStream()
+    }
+
+    private mutating func take(_ event: EventMessage.ProtectedData) -> [Effect] {
+        guard event != protectedData else { return [] }
+        protectedData = event
+        return [.protectedData(event)]
     }
 
     // MARK: - Pushes that are fetched, and credentials

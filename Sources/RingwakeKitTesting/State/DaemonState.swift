@@ -251,6 +251,7 @@ struct DaemonState: Sendable {
             let stored = StoredCall(call.journalRecord, payloads: call.pushes.payloads, .thisBoot)
             submit(.calls(.restored(stored, settings.policy)))
         }
+        if last.protectedData != .available { submit(.protectedDataChanged(.unavailable)) }
         restoreHandlers(of: last)
     }
 
@@ -315,9 +316,9 @@ struct DaemonState: Sendable {
     /// Moves the clock, and meets each deadline on the way at its time.
     mutating func advance(by duration: Duration) {
         let target = now.advanced(by: max(.zero, duration))
-        while isRunning, let due = service.nextDeadline, due <= target {
+        while isRunning, let due = nextDeadline, due <= target {
             now = max(now, due)
-            submit(.calls(.deadlineReached))
+            submit(due == service.nextDeadline ? .calls(.deadlineReached) : .protectedDataChanged(.unavailable))
         }
         now = target
     }
@@ -334,6 +335,23 @@ struct DaemonState: Sendable {
     mutating func setCellularCall(_ isActive: Bool) {
         guard isActive != coordinator.isCellularActive else { return }
         submit(.cellularChanged(isActive: isActive))
+    }
+
+    private var nextDeadline: BootInstant? {
+        guard case .willBecomeUnavailable(let end) = service.protectedData else { return service.nextDeadline }
+        return service.nextDeadline.map { min($0, end) } ?? end
+    }
+
+    mutating func lock(after grace: Duration) {
+        guard isRunning, service.protectedData == .available else { return }
+        submit(
+            .protectedDataChanged(
+                grace > .zero ? .willBecomeUnavailable(at: now.advanced(by: grace)) : .unavailable))
+    }
+
+    mutating func unlock() {
+        guard isRunning, service.protectedData != .available else { return }
+        submit(.protectedDataChanged(.available))
     }
 
     /// Tells all streams but those of single calls.

@@ -20,6 +20,7 @@ func said(_ effects: [SessionStateMachine.Effect]) -> [String] {
         case .linkReset(let reset):
             "reset \(reset.code) \(reset.action) \(reset.stage) \(reset.session.gateway ?? "nil") "
                 + "\(reset.session.device ?? "nil") \(reset.message) \(reset.copies ?? "nil")"
+        case .protectedData(let event): "protected \(event.state)"
         case .claim(let call): "claim \(call)"
         case .fulfillAgain(let call, let kind): "again \(call) \(kind)"
         case .lookUp(let call): "look up \(call)"

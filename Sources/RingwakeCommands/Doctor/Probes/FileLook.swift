@@ -14,6 +14,12 @@ enum FileLook {
         return stat(path, &status) == 0 ? status.st_uid : nil
     }
 
+    /// Whether the group or others may read it; nil if there is no such file.
+    static func isOpenToOthers(_ path: String) -> Bool? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & 0o044 != 0 : nil
+    }
+
     /// Whether this user's rights are what keeps it from reading.
     static func isForbidden(_ path: String) -> Bool {
         faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 && errno == EACCES
