@@ -177,8 +177,8 @@ let package = Package(
             dependencies: [
                 "CRingwakeLinux", "CallService", "ControlProtocol", "Cryptography", "DBus", "DaemonConfiguration",
                 "DataProtection", "DeviceLink", "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer",
-                "LinkTransport",
-                "LogOutput", "MQTT5", "NetworkMessages", "PushClient", "PushGateway", "PushJournal", "Reachability",
+                "LinkTransport", "LogOutput", "MQTT5", "NetworkMessages", "PushClient", "PushGateway", "PushJournal",
+                "Reachability",
                 "RingwakeCore", "RunLoop", "ServiceManager", "StoreMigration",
                 "VoIPCertificates", logging,
             ],
@@ -303,8 +303,8 @@ let package = Package(
         .testTarget(
             name: "RingwakeDaemonTests",
             dependencies: [
-                "CallService", "ControlProtocol", "DaemonConfiguration", "DeviceLink", "HTTPServer",
-                "HandlerActivation",
+                "CallService", "ControlProtocol", "Cryptography", "DBus", "DaemonConfiguration", "DataProtection",
+                "DeviceLink", "FileSystem", "HTTPServer", "HandlerActivation",
                 "PushGateway", "PushJournal", "Reachability", "RingwakeCore", "RingwakeDaemon", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),

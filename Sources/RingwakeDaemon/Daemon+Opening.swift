@@ -95,6 +95,19 @@ extension Daemon {
         }
     }
 
+    /// What protects stored data. It is made before the first thread: a TPM's libraries read the environment.
+    static func makeProtection(
+        _ configuration: Configuration, _ clocks: JournalClocks, runLoop: RunLoop, buses: Buses, logger: Logger
+    ) -> ProtectionService {
+        let lock = DeviceLock(
+            configuration.protection.lock, isSystem: configuration.isSystem, directory: configuration.runtimeDirectory,
+            bootID: clocks.bootID, systemBus: buses.system, logger: logger)
+        return ProtectionService(
+            configuration.protection, directory: configuration.stateDirectory,
+            credentialsDirectory: processEnvironment()["CREDENTIALS_DIRECTORY"], lock: lock, runLoop: runLoop,
+            logger: logger)
+    }
+
     static func clocks() throws(RingwakeError) -> JournalClocks {
         let path = "/proc/sys/kernel/random/boot_id"
         do {

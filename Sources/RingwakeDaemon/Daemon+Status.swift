@@ -14,11 +14,15 @@ internal import RunLoop
 // `GET /v1/status`.
 extension Daemon {
     /// What every local user may know.
-    func publicStatus() -> PublicStatusMessage {
-        PublicStatusMessage(
+    ///
+    /// - Parameter isHandler: a handler gets what it needs for its app too.
+    func publicStatus(isHandler: Bool) -> PublicStatusMessage {
+        var message = PublicStatusMessage(
             version: ProductVersion.current, uptimeMs: startedAt.duration(to: BootClock.now()).milliseconds,
             connection: network.currentPath().map { ConnectionMessage(ConnectionStatus($0)) },
             networkNamespace: network.namespace)
+        if isHandler { message.protectedDataAvailable = protection.status().protectedDataAvailable }
+        return message
     }
 
     func status() -> StatusMessage {
@@ -73,6 +77,7 @@ extension Daemon {
         message.webhooks = webhooks.isOff ? nil : webhooks.status
         message.damage = damageStatus()
         message.identity = identity.status()
+        message.protection = protection.status()
         message.facilities = facilities
         message.networkNamespace = network.namespace
         message.ring.problems = ringProblems.isEmpty ? nil : ringProblems

@@ -41,6 +41,7 @@ final class Daemon {
     let audio: AudioService
     let callerLists: CallerLists
     let buses: Buses
+    let protection: ProtectionService
     /// The links of devices to this gateway; nil if it is none, or while the store can't be opened.
     var links: GatewayLinks?
     /// This device's link to its gateway; nil if the daemon is a gateway only.
@@ -112,9 +113,11 @@ final class Daemon {
             runLoop: runLoop, logger: logger, runtimeDirectory: configuration.runtimeDirectory,
             baseEnvironment: processEnvironment(), socketPath: configuration.controlSocket,
             descriptorLimit: original, systemBus: buses.system, sessionBus: buses.session)
+        let clocks = try Daemon.clocks()
+        protection = Daemon.makeProtection(configuration, clocks, runLoop: runLoop, buses: buses, logger: logger)
         journal = try PushJournal(
             directory: configuration.stateDirectory, runLoop: runLoop, logger: logger, limits: configuration.journal,
-            clocks: try Daemon.clocks())
+            clocks: clocks)
         callerLists = CallerLists(
             journal: journal, dialling: configuration.restrictions.dialling,
             stateDirectory: configuration.stateDirectory, logger: logger)
@@ -157,6 +160,8 @@ final class Daemon {
             { [audio] _ in audio.update() },
             { [localReceipts] changes in localReceipts.changed(changes.calls) },
         ]
+        protection.distribution.publish = { [calls] state in calls.submit(.protectedDataChanged(state)) }
+        protection.begin()
         webhooks.reconfigure(credentials.gateway)
         journal.beforeSubmission = { [restoration, calls] in restoration.write(calls) }
         if configuration.watchesCellular { device.cellular.start() }
@@ -214,6 +219,7 @@ final class Daemon {
         links?.close()
         webhooks.close()
         device.close()
+        protection.close()
         audio.close()
         buses.close()
         network.close()

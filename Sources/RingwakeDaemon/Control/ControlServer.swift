@@ -16,6 +16,7 @@ final class ControlServer {
     private let queries: NetworkQueries
     private let audio: AudioRequests
     private let copies: StoreCopies
+    private let protection: ProtectionRequests
     /// The requests about links.
     let links: LinkRequests
     /// The answer to everybody who asks in one turn of the loop.
@@ -30,6 +31,7 @@ final class ControlServer {
         copies = StoreCopies(
             journal: daemon.journal, directory: daemon.configuration.stateDirectory, logger: daemon.logger)
         links = LinkRequests(daemon: daemon)
+        protection = ProtectionRequests(daemon.protection)
         calls.onForward = { [weak self] request, exchange in self?.answer(request, exchange) }
     }
 
@@ -58,7 +60,8 @@ final class ControlServer {
             try request.require("GET")
             switch request.caller {
             case .owner, .member: exchange.respond(status: 200, json: statusOfThisTurn())
-            case .handler, .stranger: exchange.respond(.success(daemon.publicStatus()))
+            case .handler: exchange.respond(.success(daemon.publicStatus(isHandler: true)))
+            case .stranger: exchange.respond(.success(daemon.publicStatus(isHandler: false)))
             }
         case ("metrics", _):
             try request.require("GET")
@@ -102,6 +105,7 @@ final class ControlServer {
                 isStrangers: request.caller == .stranger, user: request.peer.user)
         case ("audio", _): try audio.answer(request, exchange)
         case ("gateway", _), ("link", _): try links.answer(request, exchange)
+        case ("protection", _): try protection.answer(request, exchange)
         case ("identity", _): exchange.respond(.success(try identity(request)))
         case ("apps", 1):
             try request.require("GET")

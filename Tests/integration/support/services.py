@@ -59,6 +59,22 @@ class Logind(Mocked):
     def is_inhibited(self) -> bool:
         return bool(self.inhibitors())
 
+    session = "org.freedesktop.login1.Session"
+
+    def add_session(self, name: str, user: int, seat: str = "seat0") -> None:
+        self.bus.call(
+            self.name, self.path, f"{MOCK}.AddSession", "ssusb", name, seat, str(user), f"user-{user}", "true"
+        )
+
+    def announce(self, name: str) -> None:
+        """Tells everybody of a session that was added."""
+        self.emit(self.manager, "SessionNew", "so", name, f"{self.path}/session/{name}")
+
+    def lock(self, name: str, is_locked: bool) -> None:
+        """As the desktop of a session does when its screen is locked or unlocked."""
+        path = f"{self.path}/session/{name}"
+        self.bus.call(self.name, path, f"{self.session}.SetLockedHint", "b", str(is_locked).lower())
+
     def refuse(self) -> None:
         """As polkit does with whom it does not know."""
         error = 'raise dbus.exceptions.DBusException("no", name="org.freedesktop.DBus.Error.AccessDenied")'
