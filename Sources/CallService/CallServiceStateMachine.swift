@@ -88,9 +88,8 @@ package struct CallServiceStateMachine: Sendable {
             }
         case .handlersRestored(let app, let restored, let alive): restore(restored, of: app, alive, &turn)
         case .protectionChanged(let state): protection = state
-        case .revealed(let state):
-            states.reveal(state)
-            submit(.callersRevealed(state.callers), &turn)
+        case .statesDeleted: states.dropAll(subscriptions, &turn)
+        case .statesRevealed(let state): states.reveal(state)
         case .recalled(let record): coordinator.correct(record)
         case .cellularChanged(let isActive):
             subscriptions.publish(EventMessage(cellular: isActive), to: .device, &turn)

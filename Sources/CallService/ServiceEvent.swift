@@ -25,8 +25,10 @@ package enum ServiceEvent: Sendable {
     case recalled(CallRecord)
     /// The keys of protected data have changed: what can be read now.
     case protectionChanged(ProtectionState)
-    /// What could not be read at the start has been read.
-    case revealed(RevealedState)
+    /// The key of what apps have stored was deleted, so nobody can read it any more.
+    case statesDeleted
+    /// What apps had stored, which could not be read at the start, has been read.
+    case statesRevealed(RevealedStates)
     /// The first cellular call of the device began, or the last one ended.
     case cellularChanged(isActive: Bool)
     /// The path to the network has changed.
@@ -79,20 +81,14 @@ package struct RestoredState: Sendable {
     }
 }
 
-/// What was locked when the daemon started, and has been read since.
-package struct RevealedState: Sendable {
-    package var states: [AppID: [UInt8]]
+/// What was locked of the states of apps when the daemon started, and has been read since.
+package struct RevealedStates: Sendable {
+    package var contents: [AppID: [UInt8]]
     package var records: [AppID: SavedStates.Record]
-    /// By the numbers of calls.
-    package var callers: [Int64: CallUpdate]
 
-    package init(
-        states: [AppID: [UInt8]] = [:], records: [AppID: SavedStates.Record] = [:],
-        callers: [Int64: CallUpdate] = [:]
-    ) {
-        self.states = states
+    package init(contents: [AppID: [UInt8]], records: [AppID: SavedStates.Record]) {
+        self.contents = contents
         self.records = records
-        self.callers = callers
     }
 }
 

@@ -116,9 +116,9 @@ extension PushJournal {
         case .push, .ring, .kept, .list, .pushes, .calls, .mail, .report, .protected:
             let notify = waiting.take(answer)
             notify?()
-        case .rekeyed(let kind, let rows):
-            logger.info("records have their present key", metadata: ["kind": "\(kind.rawValue)", "written": "\(rows)"])
-            onRekeyed?(kind)
+        case .rekeyed(let rows):
+            if rows > 0 { logger.notice("records were written again with new keys", metadata: ["rows": "\(rows)"]) }
+            onRekeyed?()
         case .copying(let percent): copyRequest.report(percent: percent)
         case .copied(let result):
             let notify = copyRequest.close()

@@ -27,8 +27,8 @@ package final class PushJournal {
     package var onOpened: (() -> Void)?
     /// Called when the journal begins to fail, and when it works again.
     package var onHealthChange: ((JournalHealth) -> Void)?
-    /// Called when all records of a kind have the present key of its class: no record has a former one.
-    package var onRekeyed: ((ProtectedKind) -> Void)?
+    /// Called when all records have the present key of their class, so that former keys can go.
+    package var onRekeyed: (() -> Void)?
     /// Called before the work of a turn of the loop is submitted. Use it for rows that depend only on the state at the
     /// end of the turn and would otherwise be written after each event.
     package var beforeSubmission: (() -> Void)?

@@ -42,6 +42,7 @@ final class Daemon {
     let callerLists: CallerLists
     let buses: Buses
     let protection: ProtectionService
+    private let protectedData: ProtectedData
     /// The links of devices to this gateway; nil if it is none, or while the store can't be opened.
     var links: GatewayLinks?
     /// This device's link to its gateway; nil if the daemon is a gateway only.
@@ -117,7 +118,7 @@ final class Daemon {
         protection = Daemon.makeProtection(configuration, clocks, runLoop: runLoop, buses: buses, logger: logger)
         journal = try PushJournal(
             directory: configuration.stateDirectory, runLoop: runLoop, logger: logger, limits: configuration.journal,
-            clocks: clocks)
+            clocks: clocks, keys: protection.distribution.ring)
         callerLists = CallerLists(
             journal: journal, dialling: configuration.restrictions.dialling,
             stateDirectory: configuration.stateDirectory, logger: logger)
@@ -132,6 +133,7 @@ final class Daemon {
         network = NetworkWatch(runLoop: runLoop, configuration: configuration, logger: logger)
         queries = NetworkQueries(network: network, runLoop: runLoop)
         judge = ClockJudge(journal: journal, logger: logger)
+        protectedData = ProtectedData(protection, journal: journal, calls: calls, restoration: restoration)
         do throws(RingwakeError) {
             try registerAppsIfPossible()
             try watchSignals()
@@ -160,8 +162,7 @@ final class Daemon {
             { [audio] _ in audio.update() },
             { [localReceipts] changes in localReceipts.changed(changes.calls) },
         ]
-        protection.distribution.publish = { [calls] state in calls.submit(.protectedDataChanged(state)) }
-        protection.begin()
+        protectedData.begin()
         webhooks.reconfigure(credentials.gateway)
         journal.beforeSubmission = { [restoration, calls] in restoration.write(calls) }
         if configuration.watchesCellular { device.cellular.start() }

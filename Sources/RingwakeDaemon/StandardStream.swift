@@ -16,7 +16,9 @@ struct StandardStream {
     func write(_ text: String) throws(RingwakeError) { try write(Array(text.utf8)) }
 
     /// Writes all records.
-    func write(_ export: consuming PortableExport) throws(RingwakeError) {
+    /// - Returns: how many of them could not be opened.
+    @discardableResult
+    func write(_ export: consuming PortableExport) throws(RingwakeError) -> Int64 {
         var piece: [UInt8] = []
         while let line = try export.next() {
             piece += line
@@ -25,6 +27,7 @@ struct StandardStream {
             piece = []
         }
         try write(piece)
+        return export.locked
     }
 
     func write(_ bytes: [UInt8]) throws(RingwakeError) {

@@ -1,7 +1,6 @@
 internal import ControlProtocol
 internal import CRingwakeLinux
 internal import DaemonConfiguration
-internal import DataProtection
 internal import FileSystem
 internal import Glibc
 internal import PushJournal
@@ -58,7 +57,9 @@ struct StoreWork {
     /// - Throws: `inUse` if a daemon runs, `notFound` without a store.
     func run() throws(RingwakeError) {
         if task == .export, let copy {
-            return try StandardStream.output.write(try PortableExport(copy: copy, keys: .off, header: Self.header))
+            try StandardStream.output.write(
+                try PortableExport(copy: copy, keys: try IdleKeys.ring(inDirectory: directory), header: Self.header))
+            return
         }
         if task == .restore { return try RestoreWork(directory: directory, limits: limits).run() }
         let lock = try Daemon.lock(directory)
@@ -72,7 +73,9 @@ struct StoreWork {
         case .plan: emit(StoreLine(store: StoreMessage(try store().plan())))
         case .migrate: try migrate()
         case .copy: try makeCopy()
-        case .export: try StandardStream.output.write(try store().export(keys: .off, header: Self.header))
+        case .export:
+            try StandardStream.output.write(
+                try store().export(keys: try IdleKeys.ring(inDirectory: directory), header: Self.header))
         case .import: try add()
         case .restore: break
         }

@@ -4,7 +4,9 @@ import Testing
 @testable import DaemonConfiguration
 
 @Suite("[protection] in ringwaked.toml")
-nonisolated struct ProtectionConfigurationTests {
+struct ProtectionConfigurationTests {
+    private typealias Folder = ConfigurationTests.Folder
+
     @Test("Everything has a default")
     func defaults() throws {
         let protection = try Folder("").load().protection

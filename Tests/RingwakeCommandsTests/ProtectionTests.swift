@@ -65,7 +65,8 @@ struct ProtectionTests {
         #expect(refused.status == 2 && refused.errors.contains("--passphrase-file"))
         let ran = ringwake(
             ["protection", "unlock"], at: daemon, environment: ["RINGWAKE_PASSWORD": "correct horse"])
-        #expect(ran.status == 0 && body(daemon).contains(try key()))
+        let sent = try key()
+        #expect(ran.status == 0 && body(daemon).contains(sent))
     }
 
     @Test("Where no passphrase opens the keys none is sent")

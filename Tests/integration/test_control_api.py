@@ -46,7 +46,7 @@ def test_each_message_is_frozen() -> None:
         "CallReport", "ActionResult", "CallEnding", "CallAnswer", "CallDigits", "DoNotDisturbChange",
         "CallerListCreation", "CallerListChange", "ImportFinish", "AudioConfigurationBody",
         "AudioSessionOpening", "AudioRouteChoice", "AudioSpeakerOverride", "LinkPairing", "DeviceMove",
-        "IdentityReset", "StoreCopyLine",
+        "IdentityReset", "StoreCopyLine", "ProtectionClassChoice", "ProtectionPassphrase", "ProtectionUnlock",
     }  # fmt: skip
     messages = {name for name in api.description()["components"]["schemas"] if name.endswith("Message")} | bodies
     # A message of WaitingMessage's; it is frozen there.

@@ -42,6 +42,8 @@ package struct SavedStates: Sendable {
             case reset
             /// Its handler crashed while it restored it, twice in a row.
             case crashed
+            /// The key of its protection class was deleted.
+            case keyDeleted
         }
 
         package let reason: Reason
@@ -79,8 +81,8 @@ package struct SavedStates: Sendable {
     package func lock(of app: AppID) -> ProtectionClass? { locked[app] }
 
     /// What was locked has been read. What an app has stored meanwhile is newer.
-    mutating func reveal(_ state: RevealedState) {
-        for (app, contents) in state.states where locked.removeValue(forKey: app) != nil {
+    mutating func reveal(_ state: RevealedStates) {
+        for (app, contents) in state.contents where locked.removeValue(forKey: app) != nil {
             self.contents[app] = contents
         }
         for (app, record) in state.records where records[app] == nil { records[app] = record }
@@ -133,6 +135,13 @@ package struct SavedStates: Sendable {
         turn.add(.dropState(of: app, record(of: app)))
         streams.publish(
             .stateDropped(.init(app: app.rawValue, reason: reason.rawValue)), to: .app(app), &turn)
+    }
+
+    /// The key that protects the states of all apps was deleted.
+    mutating func dropAll(_ streams: EventSubscriptions, _ turn: inout Turn) {
+        for app in Set(contents.keys).union(locked.keys).sorted(by: { $0.rawValue < $1.rawValue }) {
+            drop(app, .keyDeleted, streams, &turn)
+        }
     }
 
     /// The app was removed.

@@ -17,7 +17,8 @@ package nonisolated struct PortableExport {
     private struct Source: Sendable {
         let kind: String
         let sql: String
-        let write: @Sendable (Statement, RecordVault, inout JSONWriter) -> Void
+        /// - Returns: whether all of it could be read.
+        let write: @Sendable (Statement, RecordVault, inout JSONWriter) -> Bool
     }
 
     private let connection: Connection
@@ -29,6 +30,8 @@ package nonisolated struct PortableExport {
     private var isAtEnd = false
     /// Records that were returned, and about how many there are in all.
     package private(set) var records: Int64 = 0
+    /// Records that could not be opened.
+    package private(set) var locked: Int64 = 0
     package let expected: Int64
 
     /// A copy of a store, which has no log. For a store that no daemon has open there is ``IdleStore/export(header:)``.
@@ -87,7 +90,10 @@ package nonisolated struct PortableExport {
                 if self.select == nil { self.select = try connection.statement(source.sql) }
                 if let select, try select.next() {
                     records += 1
-                    return Self.line(source.kind) { source.write(select, vault, &$0) }
+                    var isWhole = true
+                    let line = Self.line(source.kind) { isWhole = source.write(select, vault, &$0) }
+                    if !isWhole { locked += 1 }
+                    return line
                 }
                 self.select = nil
                 sources.removeFirst()
@@ -97,7 +103,10 @@ package nonisolated struct PortableExport {
         }
         guard !isAtEnd else { return nil }
         isAtEnd = true
-        return Self.line("end") { $0.add("records", records) }
+        return Self.line("end") { line in
+            line.add("records", records)
+            if locked > 0 { line.add("locked", locked) }
+        }
     }
 
     private static func line(_ kind: String, _ members: (inout JSONWriter) -> Void) -> [UInt8] {
@@ -125,10 +134,8 @@ package nonisolated struct PortableExport {
             line.add("state", row.text())
             line.add("version", row.integer())
             let (snapshot, record) = (Array(row.text().utf8), row.optionalBytes())
-            var caller: [UInt8]?
-            if let record {
-                caller = open(record, .callers, place: StoreRecords.caller(call: number), vault, &line)
-            }
+            let place = StoreRecords.caller(call: number)
+            let caller = record.flatMap { open($0, .callers, place: place, vault, &line) }
             if (try? JSONDecoder().decode(CallSnapshot.self, from: Data(snapshot))) != nil,
                 let facts = joined(snapshot, caller)
             {
@@ -136,14 +143,20 @@ package nonisolated struct PortableExport {
             } else {
                 line.add("data", base64(snapshot))
             }
+            return record == nil || caller != nil
         },
         Source(kind: "payload", sql: "SELECT call, push, bytes FROM payload ORDER BY call, push") { row, vault, line in
             let (call, push, record) = (row.integer(), row.integer(), row.bytes())
             line.add("call", call)
             line.add("push", push)
-            if record.isEmpty { return line.add("data", "") }
+            if record.isEmpty {
+                line.add("data", "")
+                return true
+            }
             let place = StoreRecords.payload(call: call, push: push)
-            if let bytes = open(record, .payloads, place: place, vault, &line) { line.add("data", base64(bytes)) }
+            guard let bytes = open(record, .payloads, place: place, vault, &line) else { return false }
+            line.add("data", base64(bytes))
+            return true
         },
         Source(
             kind: "push",
@@ -163,6 +176,7 @@ package nonisolated struct PortableExport {
             line.add("outcome", row.text())
             line.add("received_ms", row.integer())
             line.add("journaled_ns", row.optionalInteger())
+            return true
         },
         // Handlers are of one boot, and what was set aside nobody can read.
         Source(
@@ -177,9 +191,10 @@ package nonisolated struct PortableExport {
             line.add("written_ms", row.integer())
             // What an app keeps may be anything, and stays as it is.
             guard let bytes = open(row.bytes(), StoreRecords.kind(ofState: path), place: path, vault, &line) else {
-                return
+                return false
             }
             if isOfApp { line.add("data", base64(bytes)) } else { add("json", bytes, to: &line) }
+            return true
         },
         Source(kind: "list", sql: "SELECT name, kind, source, etag, updated_wall FROM list ORDER BY name") {
             row, _, line in
@@ -188,6 +203,7 @@ package nonisolated struct PortableExport {
             line.add("source", row.optionalText())
             line.add("etag", row.optionalText())
             line.add("updated_ms", row.integer())
+            return true
         },
         Source(
             kind: "list_entry",
@@ -196,11 +212,13 @@ package nonisolated struct PortableExport {
             line.add("list", row.text())
             line.add("pattern", row.text())
             line.add("label", row.optionalText())
+            return true
         },
         Source(kind: "device", sql: "SELECT id, version, data FROM device ORDER BY id") { row, _, line in
             line.add("id", row.text())
             line.add("version", row.integer())
             add("json", row.bytes(), to: &line)
+            return true
         },
         Source(
             kind: "mail",
@@ -214,10 +232,10 @@ package nonisolated struct PortableExport {
             line.add("sequence", String(key.sequence))
             line.add("received_ms", row.integer())
             line.add("version", row.integer())
-            if let payload = open(row.bytes(), .payloads, place: StoreRecords.mail(key), vault, &line) {
-                line.add("payload", base64(payload))
-            }
+            let payload = open(row.bytes(), .payloads, place: StoreRecords.mail(key), vault, &line)
+            if let payload { line.add("payload", base64(payload)) }
             add("facts", row.bytes(), to: &line)
+            return payload != nil
         },
     ]
 

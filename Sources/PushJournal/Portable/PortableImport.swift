@@ -302,6 +302,8 @@ package nonisolated struct PortableImport {
                 "UPDATE list SET entries = (SELECT count(*) FROM list_entry WHERE list_entry.generation = list.generation) "
                     + "WHERE generation IN (SELECT generation FROM list_entry)")
             if !generations.isEmpty { try connection.run("UPDATE list_stamp SET stamp = random()") }
+            // What was added may have other keys than the present ones: the next start looks.
+            if !outcome.added.isEmpty { try connection.run("DELETE FROM protection") }
             let limits = store.limits
             // Otherwise the next push would remove what was here for what is older.
             let added = try connection.number("SELECT count(*) FROM push") - found

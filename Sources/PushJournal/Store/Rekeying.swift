@@ -93,10 +93,12 @@ nonisolated struct Rekeying {
     /// Whether there is something to do.
     var isDue: Bool { !waiting.isEmpty }
 
+    /// Whether all records have the present key of their class.
+    var isComplete: Bool { waiting.isEmpty && blocked.isEmpty }
+
     /// Takes one step, in its own transaction.
-    /// - Returns: the kind all of whose records have its present key now; nil while there are more.
-    mutating func step(_ store: Store) throws(SQLiteFailure) -> ProtectedKind? {
-        guard let pass = waiting.first else { return nil }
+    mutating func step(_ store: Store) throws(SQLiteFailure) {
+        guard let pass = waiting.first else { return }
         let rows = try rows(of: pass, in: store)
         looked += rows.count
         let changes = blocked.contains(pass.kind) ? [] : try changes(of: rows, pass, store)
@@ -114,13 +116,12 @@ nonisolated struct Rekeying {
         }
         if let last = rows.last, rows.count == Self.step, !blocked.contains(pass.kind) {
             position = last.keys
-            return nil
+            return
         }
         position = []
         waiting = waiting.dropFirst()
-        guard !blocked.contains(pass.kind), !waiting.contains(where: { $0.kind == pass.kind }) else { return nil }
+        guard !blocked.contains(pass.kind), !waiting.contains(where: { $0.kind == pass.kind }) else { return }
         try finish(pass.kind, store)
-        return pass.kind
     }
 
     private struct Row {

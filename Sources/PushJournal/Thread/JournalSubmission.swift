@@ -176,8 +176,8 @@ nonisolated enum JournalAnswer: Sendable {
     case mail(ticket: UInt64, Result<MailPayloads, RingwakeError>)
     case report(ticket: UInt64, Result<StoreReport, RingwakeError>)
     case protected(ticket: UInt64, Result<ProtectedRows, RingwakeError>)
-    /// All records of a kind have the present key of its class now; so many were written again.
-    case rekeyed(ProtectedKind, rows: Int)
+    /// All records have the present key of their class; so many were written again.
+    case rekeyed(rows: Int)
     /// So much of the store has been copied; and the end of copying.
     case copying(percent: Int)
     case copied(Result<Void, RingwakeError>)

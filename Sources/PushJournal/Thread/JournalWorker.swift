@@ -319,6 +319,7 @@ nonisolated final class JournalWorker {
         do throws(SQLiteFailure) {
             try rekeying.begin(store)
             upkeep.isDue = upkeep.isDue || rekeying.isDue
+            if rekeying.isComplete { mailbox.answer([.rekeyed(rows: 0)]) }
         } catch {
             report(error)
         }
@@ -327,7 +328,8 @@ nonisolated final class JournalWorker {
     /// - Returns: false if there is nothing to do.
     private func rekey() throws(SQLiteFailure) -> Bool {
         guard rekeying.isDue else { return false }
-        if let kind = try rekeying.step(store) { mailbox.answer([.rekeyed(kind, rows: rekeying.written)]) }
+        try rekeying.step(store)
+        if rekeying.isComplete { mailbox.answer([.rekeyed(rows: rekeying.written)]) }
         return true
     }
 

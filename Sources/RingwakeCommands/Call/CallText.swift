@@ -8,7 +8,7 @@ enum CallText {
         table.add(["app", call.app])
         table.add(["state", state(of: call)])
         if let detail = call.detail { table.add(["detail", detail]) }
-        if call.caller != nil || call.identifiedAs != nil { table.add(["caller", caller(of: call)]) }
+        if !caller(of: call).isEmpty { table.add(["caller", caller(of: call)]) }
         if let restriction = call.restriction {
             table.add(["blocked by", RestrictionText.kind(restriction.kind)])
             if restriction.detail != call.detail { table.add(["", restriction.detail]) }
@@ -87,7 +87,7 @@ enum CallText {
     /// `NAME <HANDLE>`, and the name from an identification list; empty if nothing is known.
     private static func caller(of call: CallMessage) -> String {
         let said = call.caller.map { caller in call.callerName.map { "\($0) <\(caller)>" } ?? caller }
-        let locked = call.lockedBy.map { _ in "caller locked" }
+        let locked = call.lockedBy.map { "locked (\($0))" }
         let words = [said, call.identifiedAs.map { "maybe \($0)" }, locked].compactMap { $0 }
         return words.joined(separator: ", ")
     }

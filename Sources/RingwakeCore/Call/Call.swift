@@ -181,6 +181,9 @@ package struct Call: Hashable, Sendable {
         timeline.insert(entry, at: place + 1)
     }
 
+    /// Nobody can read any more who called.
+    mutating func forgetCaller() { update = CallUpdate(hasVideo: update.hasVideo) }
+
     /// Who called can be read now.
     mutating func reveal(_ known: CallUpdate) {
         guard update.lockedBy != nil, known.lockedBy == nil else { return }

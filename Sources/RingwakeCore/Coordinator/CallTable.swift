@@ -72,6 +72,14 @@ struct CallTable: Hashable, Sendable {
     /// The next call gets this number, or a higher one.
     mutating func skip(to number: Int64) { nextNumber = max(nextNumber, number) }
 
+    /// Removes who called from calls that have ended.
+    mutating func forgetCallers() {
+        for var call in finished {
+            call.forgetCaller()
+            file(call)
+        }
+    }
+
     /// Adds who called to calls whose record could not be read before.
     ///
     /// - Returns: those in progress among them. An ended one is in the journal as it is.

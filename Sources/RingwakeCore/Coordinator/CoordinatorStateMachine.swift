@@ -108,17 +108,17 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         case .strikesCleared(let app):
             guard let effects = assigner.engine.handlers.clearStrikes(of: app) else { return [] }
             return effects + assigner.startWaiting(of: app, at: now)
+        case .callersDeleted:
+            assigner.engine.calls.forgetCallers()
+            return []
         case .callersRevealed(let callers): return assigner.engine.calls.reveal(callers).map { .callChanged($0) }
         case .policiesChanged(let policies): return assigner.adopt(policies, at: now)
         case .appReset(let app): return assigner.reset(app, at: now)
         case .handlerConnected(let app, let wake, let pid, let policy):
             return assigner.handlerConnected(app, wake, pid: pid, policy, at: now)
-        case .handlerDisconnected(let wake):
-            return assigner.handlerDisconnected(wake, at: now)
-        case .claimed(let key, let wake):
-            return assigner.claim(key, by: wake, at: now)
-        case .handlerStarted(let wake, let pid):
-            return assigner.handlerStarted(wake, pid: pid, at: now)
+        case .handlerDisconnected(let wake): return assigner.handlerDisconnected(wake, at: now)
+        case .claimed(let key, let wake): return assigner.claim(key, by: wake, at: now)
+        case .handlerStarted(let wake, let pid): return assigner.handlerStarted(wake, pid: pid, at: now)
         case .handlerNotStarted(let wake, let why):
             return assigner.handlerGone(wake, .didNotStart, why, at: now)
         case .handlerExited(let wake, let exit):

@@ -39,6 +39,8 @@ package enum Event: Hashable, Sendable {
     case pushesFetched(WakeID)
     /// The handler reported a call; `ring`: and confirmed it at the same time. The restriction is the rule that keeps
     /// the call from ringing, now that the caller is known.
+    /// Nobody can read any more who called in the calls that have ended.
+    case callersDeleted
     /// Who called can be read now, by the numbers of calls.
     case callersRevealed([Int64: CallUpdate])
     case reported(CallKey, CallUpdate, ring: Bool, by: WakeID?, Restriction? = nil)

@@ -24,7 +24,7 @@ package enum ProtectionClass: String, Codable, Hashable, Sendable, CaseIterable 
 package enum ProtectedKind: String, Codable, Hashable, Sendable, CaseIterable, CodingKeyRepresentable {
     /// What the senders of pushes wrote.
     case payloads
-    /// Who called, and the lists of callers.
+    /// Who called.
     case callers
     /// What apps store with the daemon.
     case appState

@@ -238,7 +238,8 @@ final class Restoration {
     func reveal(_ rows: ProtectedRows, _ calls: CallDriver) {
         var last = LastRun()
         for row in rows.states { read(row, into: &last, calls.now) }
-        calls.submit(.revealed(RevealedState(states: last.saved, records: last.restorations, callers: rows.callers)))
+        calls.submit(.statesRevealed(RevealedStates(contents: last.saved, records: last.restorations)))
+        calls.submit(.callersRevealed(rows.callers))
     }
 
     /// Whether another sender's push has started a call with the same key, while the store could not be read.

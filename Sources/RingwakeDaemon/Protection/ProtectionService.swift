@@ -19,6 +19,8 @@ final class ProtectionService {
     let settings: ProtectionSettings
     let lock: DeviceLock
     let distribution = KeyDistribution()
+    /// Called when the keys of a class were deleted.
+    var onDeletion: (ProtectionClass) -> Void = { _ in }
     /// How far the records of a class have been written again under its present key; nil: they are.
     var progress: (ProtectionClass) -> (done: Int64, total: Int64)? = { _ in nil }
 
@@ -31,7 +33,7 @@ final class ProtectionService {
     private let sources: RootKeys
     private var keys: OpenKeys
     private let runLoop: RunLoop
-    private let logger: Logger
+    let logger: Logger
     private var limit = TryLimit()
     private var work: SlowWork<OpenedSource>?
     /// Those who wait for the TPM.
@@ -366,6 +368,7 @@ final class ProtectionService {
         try requireKeys()
         try keys.delete(protection)
         reload()
+        onDeletion(protection)
         logger.notice("the keys of a class are deleted", metadata: ["class": "\(protection.rawValue)"])
     }
 

@@ -1,7 +1,6 @@
 internal import ControlProtocol
 internal import Cryptography
 internal import DaemonConfiguration
-internal import DataProtection
 internal import FileSystem
 internal import Glibc
 internal import PushGateway
@@ -108,7 +107,16 @@ struct RestorePreparation {
             throw StagedRestore.failure(FileSystemError(operation: "create", path: recordsFile, errno: errno))
         }
         defer { close(file) }
-        try StandardStream(descriptor: file).write(try store().export(keys: .off, header: StoreWork.header))
+        // Other numbers of calls and names of apps need other records, because these are bound to them.
+        let keys = try IdleKeys.ring(inDirectory: "\(order.folder)/state")
+        let locked = try StandardStream(descriptor: file).write(
+            try store().export(keys: keys, header: StoreWork.header))
+        guard locked == 0 else {
+            throw RingwakeError(
+                .locked,
+                "\(locked) records of the backup are protected, and what opens their keys is not on this machine, or "
+                    + "needs a person; restore without '--merge' and '--map', or put the key file where it was")
+        }
         guard fsync(file) == 0 else {
             throw StagedRestore.failure(FileSystemError(operation: "sync", path: recordsFile, errno: errno))
         }

@@ -103,7 +103,7 @@ extension Mock {
         let login = try world.loginManager()
         login.addSession("c1", type: "wayland")
         login.addSession("c2", type: "x11")
-        login.addSession("ssh", seat: "")
+        login.addSession("ssh", type: "tty")
         login.addSession("other", user: 1001, type: "wayland")
         let watch = Watch(world)
         world.runUntil { watch.states == [.unlocked] }

@@ -1,3 +1,4 @@
+import ControlProtocol
 @testable import RingwakeKit
 
 /// What a session wants done, as text: the effects hold streams' payloads and errors, and tests look at what they mean.

@@ -2,17 +2,19 @@
 
 import json
 import os
+import shutil
 import signal
+import uuid
 
 import pytest
 
 from support.control import Control
-from support.credentials import APP
+from support.credentials import APP, Credentials
 from support.daemon import Daemon, owns_nothing
 from support.doctor import doctor
 from support.programs import RINGWAKE, as_nobody, run
 from support.protection import LOCK_TIMEOUT, UNTIL_FIRST, Protection, derived, states
-from support.pushing import start_call
+from support.pushing import push, start_call
 from support.services import Logind
 from support.waiting import until
 
@@ -218,7 +220,9 @@ def test_a_lock_is_told_before_and_after_and_a_locked_device_rings(make_daemon) 
             assert states(stream, "unavailable") == ["unavailable"]
         assert protection.available == {UNTIL_FIRST} and protection.message["lockedMs"] >= 0
         assert daemon.control.status()["protection"]["protectedDataAvailable"] is False
-        assert start_call(daemon)
+        call = str(uuid.uuid4())
+        assert push(daemon, call).status == 200
+        daemon.control.wait_for(call, "woken")
         # A stream that begins now begins with it.
         with daemon.control.events() as late:
             assert states(late, "unavailable") == ["unavailable"]
@@ -297,11 +301,16 @@ def test_a_users_daemon_follows_its_own_sessions(make_daemon, system_bus) -> Non
     daemon, protection = make(make_daemon, user=as_nobody())
     daemon.variables |= system_bus.environment()
     daemon.sections["protection"] = f'root_key = "{daemon.directory}/root.key"'
+    copy = daemon.directory / "certs"
+    shutil.copytree(daemon.credentials.directory, copy)
+    copy.chmod(0o755)
+    daemon.credentials = Credentials(copy)
     daemon.write_configuration()
     owns_nothing(daemon.directory)
     daemon.start()
     # Nobody has logged in: even what the first unlocking opens is closed.
-    assert protection.waits_until("locked")["session"] == "locked" and protection.available == set()
+    until(lambda: protection.message["session"] == "locked", 20, "logind's answer")
+    assert protection.message["state"] == "locked" and protection.available == set()
     logind.add_session("c1", user=65534)
     logind.announce("c1")
     protection.waits_until("unlocked")

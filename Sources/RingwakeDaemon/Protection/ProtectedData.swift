@@ -1,0 +1,65 @@
+internal import CallService
+internal import DaemonConfiguration
+internal import DataProtection
+internal import Logging
+internal import PushJournal
+internal import RingwakeCore
+
+/// Joins the keys with what they protect: the journal's records, and what of them is in memory.
+///
+///     ProtectionService --keys--> PushJournal, CallService: what can be read
+///     PushJournal --all records have present keys--> ProtectionService: former keys go
+final class ProtectedData {
+    private let protection: ProtectionService
+    private let journal: PushJournal
+    private let calls: CallDriver
+    private let restoration: Restoration
+
+    init(_ protection: ProtectionService, journal: PushJournal, calls: CallDriver, restoration: Restoration) {
+        self.protection = protection
+        self.journal = journal
+        self.calls = calls
+        self.restoration = restoration
+    }
+
+    func begin() {
+        protection.distribution.apply = { [weak self] keys, completion in self?.use(keys, completion) }
+        protection.distribution.publish = { [calls] state in calls.submit(.protectedDataChanged(state)) }
+        protection.onDeletion = { [weak self] protection in self?.forget(protection) }
+        journal.onRekeyed = { [weak self] in self?.removeFormerKeys() }
+        protection.begin()
+    }
+
+    /// Hides what can't be read any more at once, and shows what can be read when it has been read.
+    private func use(_ keys: KeyRing, _ completion: @escaping () -> Void) {
+        calls.submit(
+            .protectionChanged(
+                ProtectionState(
+                    classes: keys.classes, available: Set(ProtectionClass.allCases.filter(keys.isAvailable)))))
+        journal.use(keys)
+        // While the store can't be opened there is nothing to show: it is read when it is.
+        journal.readProtected { [restoration, calls] result in
+            if case .success(let rows) = result { restoration.reveal(rows, calls) }
+            completion()
+        }
+    }
+
+    private func removeFormerKeys() {
+        for key in ProtectionClass.withKeys {
+            do throws(RingwakeError) {
+                try protection.finishRekeying(of: key)
+            } catch {
+                protection.logger.error(
+                    "former keys stay", metadata: ["class": "\(key.rawValue)", "why": "\(error.message)"])
+            }
+        }
+    }
+
+    /// The keys of a class are deleted: what it protects must not be in memory either. What belongs to a call in progress
+    /// stays, and is protected by the new key.
+    private func forget(_ deleted: ProtectionClass) {
+        let classes = protection.settings.classes.byKind
+        if classes[.appState] == deleted { calls.submit(.statesDeleted) }
+        if classes[.callers] == deleted { calls.submit(.callersDeleted) }
+    }
+}
