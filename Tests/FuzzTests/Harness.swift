@@ -34,7 +34,7 @@ struct Harness {
         CertificateHarness.der, CertificateHarness.pem, CertificateHarness.topics, CertificateHarness.pkcs12,
         CertificateHarness.keys, ConfigurationHarness.daemon, ConfigurationHarness.app, ConfigurationHarness.team,
         CallerHarness.list, CallerHarness.pattern, DBusHarness.messages, DBusHarness.text,
-        MQTT5Harness.packets, BackupHarness.archive,
+        MQTT5Harness.packets, BackupHarness.archive, ProtectionHarness.record, ProtectionHarness.file,
     ]
 
     static func named(_ name: String) -> Harness? { all.first { $0.name == name } }
