@@ -150,8 +150,8 @@ nonisolated struct RootKeys {
             } catch {
                 throw RingwakeError(
                     .system,
-                    "the key file '\(path)' isn't there, and can't be made: \(error.reason); make it with 'head -c 32 "
-                        + "/dev/urandom', readable for the daemon's user only")
+                    "the key file '\(path)' isn't there, and can't be made: \(error.reason); make it "
+                        + "with 'head -c 32 /dev/urandom', readable for the daemon's user only")
             }
         }
         return try source.rootKey(credentialsDirectory: credentialsDirectory)
