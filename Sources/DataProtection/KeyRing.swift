@@ -3,6 +3,9 @@ package import RingwakeCore
 
 /// The keys of one generation of a class.
 package struct ClassKey: Sendable {
+    /// The numbers of keys that are in memory only, because the file of keys can't be read. They are chosen at random.
+    package static let temporaryGenerations: ClosedRange<UInt32> = 1 << 31 ... .max
+
     /// Each new key of a class has a higher number, from 1.
     package let generation: UInt32
     /// What records are sealed to while ``secret`` isn't available: an uncompressed point on P-256.
@@ -72,6 +75,16 @@ package struct KeyRing: Sendable {
     package func isOutdated(_ record: RecordHeader, of kind: ProtectedKind) -> Bool {
         let present = header(of: kind)
         return record.protection != present.protection || record.generation != present.generation
+    }
+
+    /// Whether nobody can read a record any more: its key is not in the ring, and is no key that is only missing. A later
+    /// key of the file shows that the file once had it, and a temporary one ended with its process.
+    func isKeyDeleted(of record: RecordHeader) -> Bool {
+        let isTemporary = ClassKey.temporaryGenerations.contains(record.generation)
+        return isTemporary
+            || keys[record.protection, default: []].contains {
+                $0.generation > record.generation && !ClassKey.temporaryGenerations.contains($0.generation)
+            }
     }
 
     /// Whether records of a class can be read now.

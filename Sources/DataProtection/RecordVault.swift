@@ -9,26 +9,6 @@ package enum RecordFailure: Error, Hashable, Sendable {
     case deleted(ProtectionClass)
     /// It was changed, is no record, or belongs elsewhere: why, for a person.
     case damaged(String)
-
-    /// The same for a caller outside: `locked`, `notFound` or `failed`.
-    ///
-    /// - Parameter name: what the record is, as in "the payload of push 12".
-    package func error(reading name: String) -> RingwakeError {
-        switch self {
-        case .locked(let protection):
-            RingwakeError(
-                .locked,
-                "\(name) has the protection class \(protection.rawValue), which is locked; unlock the device and try again"
-            )
-        case .deleted(let protection):
-            RingwakeError(
-                .notFound,
-                "\(name) can't be read any more: its key of the protection class \(protection.rawValue) was deleted, or "
-                    + "protection.json isn't the one that it was written with")
-        case .damaged(let reason):
-            RingwakeError(.failed, "\(name) is damaged: \(reason); restore the store from a backup if you need it")
-        }
-    }
 }
 
 /// Encrypts and decrypts the records of a store. It belongs to one thread.
@@ -71,8 +51,9 @@ package final class RecordVault {
 
     /// The record of some content.
     ///
-    /// - Parameter kind: nil for content that has no class.
-    /// - Parameter place: the record's place among those of its kind. It has to be named again to open the record.
+    /// - Parameters:
+    ///   - kind: nil for content that has no class.
+    ///   - place: the record's place among those of its kind. It has to be named again to open the record.
     /// - Throws: `failed` when OpenSSL cannot (no memory).
     package func seal(_ content: [UInt8], _ kind: ProtectedKind?, place: String) throws(RingwakeError) -> [UInt8] {
         guard let kind else { return Self.plain(content) }
@@ -94,10 +75,9 @@ package final class RecordVault {
         guard let header = RecordHeader(record) else { throw .damaged("it doesn't begin like a record") }
         let content = record.dropFirst(RecordHeader.bytes)
         if header.form == .plain { return Array(content) }
-        let keys = ring.keys[header.protection] ?? []
-        guard let key = keys.first(where: { $0.generation == header.generation }) else {
-            // A class without any key may have some elsewhere: the file of keys can't be read, or is of another store.
-            throw keys.isEmpty ? .locked(header.protection) : .deleted(header.protection)
+        guard let key = ring.keys[header.protection]?.first(where: { $0.generation == header.generation }) else {
+            // The file of keys may be damaged or missing, and come back.
+            throw ring.isKeyDeleted(of: header) ? .deleted(header.protection) : .locked(header.protection)
         }
         guard let secret = key.secret else { throw .locked(header.protection) }
         let bound = Self.bound(Array(record.prefix(RecordHeader.bytes)), kind, place)

@@ -131,5 +131,10 @@ package nonisolated struct JournalStatistics: Hashable, Sendable {
     /// Transactions that failed since the start. Each was rolled back completely.
     package var failedCommits: UInt64 = 0
 
+    /// Records that were looked at since the keys of protected data changed, and how many there are to look at; 0 if all
+    /// have their present key.
+    package var rekeyed: Int64 = 0
+    package var toRekey: Int64 = 0
+
     package init() {}
 }

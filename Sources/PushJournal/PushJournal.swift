@@ -228,6 +228,25 @@ package final class PushJournal {
         submit(.readReport(ticket: waiting.addRead(completion)))
     }
 
+    /// Replaces the keys of what is protected. What the new ring lacks is overwritten in memory as soon as the journal's
+    /// thread has ended its present step. Records that have other keys than the present ones of their classes are written
+    /// again while nothing else is to do; ``onRekeyed`` then says so.
+    package func use(_ keys: KeyRing) {
+        guard !isClosed else { return }
+        gathered.keys = keys
+        scheduleSubmission()
+    }
+
+    /// Reads what is protected, after the keys of ``use(_:)`` are in force.
+    /// - Parameter completion: called later, from the loop.
+    package func readProtected(completion: @escaping (Result<ProtectedRows, RingwakeError>) -> Void) {
+        guard !isClosed, waiting.reads < limits.maximumWaitingReads else {
+            let error = isClosed ? closedError : readsError
+            return runLoop.enqueue { completion(.failure(error)) }
+        }
+        submit(.readProtected(ticket: waiting.addRead(completion)))
+    }
+
     /// Copies the store into an empty file while pushes go on. The copy is what the store is when it is finished. It isn't
     /// synced.
     /// - Parameters:

@@ -98,6 +98,21 @@ struct RecordVaultTests {
                 }
             }
         }
+        // A file of keys that is older than the record, and keys in place of a file that can't be read: it may come back.
+        let temporary = try ClassKey.generate(.random(in: ClassKey.temporaryGenerations))
+        let later = try RecordVault(ring(other)).seal([1], .payloads, place: "1/0")
+        for (record, ring) in [
+            (later, ring(key)), (later, ring(temporary)), (try #require(records[.sealed]), ring(temporary)),
+        ] {
+            #expect(throws: RecordFailure.locked(.complete)) {
+                try RecordVault(ring).open(record, .payloads, place: "1/0")
+            }
+        }
+        // What those keys have written is lost with them.
+        let lost = try RecordVault(ring(temporary)).seal([1], .payloads, place: "1/0")
+        #expect(throws: RecordFailure.deleted(.complete)) {
+            try RecordVault(ring(key)).open(lost, .payloads, place: "1/0")
+        }
         // Another key of the same number.
         let impostor = try ClassKey.generate(1)
         for form in [.encrypted, .sealed] as [RecordHeader.Form] {
@@ -210,16 +225,6 @@ struct RecordVaultTests {
             let vault = RecordVault(ring)
             #expect(try vault.seal([1], .payloads, place: "1") != vault.seal([1], .payloads, place: "1"))
         }
-    }
-
-    @Test("A failure names the class, and has the code of the API")
-    func failures() {
-        let name = "the payload of push 12"
-        let locked = RecordFailure.locked(.completeUnlessOpen).error(reading: name)
-        #expect(locked.code == .locked && locked.message.contains("completeUnlessOpen"))
-        #expect(RecordFailure.deleted(.complete).error(reading: name).code == .notFound)
-        let damaged = RecordFailure.damaged("x").error(reading: name)
-        #expect(damaged.code == .failed && damaged.message.contains(name))
     }
 
     private func expectRefused(

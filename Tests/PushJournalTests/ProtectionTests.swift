@@ -215,6 +215,36 @@ struct ProtectionTests {
         #expect(try found(harness) == [])
     }
 
+    @Test(
+        "is neither lost nor written again while there are only keys that end with the process",
+        arguments: [true, false])
+    func temporaryKeys(wasProtected: Bool) throws {
+        let harness = try JournalHarness()
+        let before = wasProtected ? ring([key]) : .off
+        harness.keys = before
+        try harness.reopen()
+        try fill(harness)
+        // The file of keys can't be read.
+        let temporary = ring([try ClassKey.generate(.random(in: ClassKey.temporaryGenerations))])
+        harness.keys = temporary
+        try harness.reopen()
+        if wasProtected { #expect(harness.contents.open.first?.lockedPayloads == .complete) }
+        var isDone = false
+        harness.journal.onRekeyed = { isDone = true }
+        harness.journal.use(temporary)
+        harness.run { isDone }
+        let push = harness.push("push-3", call: "call-3")
+        #expect(try harness.append(push, payload: bytes("payload-secret"), call: secretCall(harness, 3)) == .new)
+        #expect(try harness.records().first?.update.caller == "+4930secret")
+        // It is there again. What came meanwhile is not lost as a call.
+        harness.keys = before
+        try harness.reopen()
+        #expect(try harness.records().map(\.update.caller) == [nil, "+4930secret", "+4930secret"])
+        #expect(harness.contents.open.first?.payload == bytes("payload-secret"))
+        #expect(harness.contents.states.first { $0.path == Self.statePath }?.data == bytes("state-secret"))
+        #expect(harness.contents.setAside.isEmpty)
+    }
+
     @Test("is protected in the store that replaces a damaged one")
     func replaced() throws {
         let harness = try JournalHarness()

@@ -3,7 +3,8 @@ package import RingwakeCore
 
 /// Bytes that nobody else may read: a key, a passphrase. Their memory is overwritten with this object, and isn't copied.
 package final class SecretBytes: Sendable {
-    // Written once, in `init`.
+    // A pointer isn't Sendable. Nothing writes to these bytes after `init`, and they live as long as this object, so threads
+    // may read them together.
     nonisolated(unsafe) private let buffer: UnsafeMutableRawBufferPointer
 
     /// Copies the bytes, and overwrites them where they were. Other copies that the caller has stay.

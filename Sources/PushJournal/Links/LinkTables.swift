@@ -1,11 +1,9 @@
-internal import DataProtection
 internal import Database
 internal import RingwakeCore
 
 /// The tables of a gateway: linked devices, and the pushes that wait for them. Belongs to the journal's thread.
 nonisolated struct LinkTables {
     private let connection: Connection
-    private let vault: RecordVault
     private let insertMail: Statement
     private let deleteMail: Statement
     private let putDevice: Statement
@@ -15,9 +13,8 @@ nonisolated struct LinkTables {
     /// The pushes that a start returns at most; more can't be there.
     private static let maximumMail: Int64 = 1_000_000
 
-    init(_ connection: Connection, _ vault: RecordVault, boot: Int64) throws(SQLiteFailure) {
+    init(_ connection: Connection, boot: Int64) throws(SQLiteFailure) {
         self.connection = connection
-        self.vault = vault
         self.boot = boot
         insertMail = try connection.keep(
             "INSERT INTO mail (run, sequence, device, boot, received_boot, received_wall, version, facts, payload) "
@@ -41,7 +38,7 @@ nonisolated struct LinkTables {
             insertMail.bind(row.receivedWall)
             insertMail.bind(Int64(row.version))
             insertMail.bind(row.facts)
-            insertMail.bind(try vault.record(row.payload, .payloads, place: StoreRecords.mail(row.key)))
+            insertMail.bind(row.payload)
             try insertMail.run()
         case .remove(let keys):
             for key in keys { try remove(key) }
@@ -87,8 +84,7 @@ nonisolated struct LinkTables {
     /// All waiting pushes without their payloads, in the order in which they were written.
     func mail(_ times: BootTimes) throws(SQLiteFailure) -> [StoredMail] {
         let select = try Statement(
-            "SELECT run, sequence, device, boot, received_boot, received_wall, version, facts, "
-                + "length(payload) - \(RecordHeader.bytes) FROM mail "
+            "SELECT run, sequence, device, boot, received_boot, received_wall, version, facts, length(payload) FROM mail "
                 + "ORDER BY number LIMIT \(Self.maximumMail)",
             on: connection.database)
         var rows: [StoredMail] = []
@@ -105,19 +101,14 @@ nonisolated struct LinkTables {
         return rows
     }
 
-    /// The payloads of waiting pushes; those that are gone, or can't be read now, are left out.
+    /// The payloads of waiting pushes; those that are gone are left out.
     func payloads(_ keys: [MailRowKey]) throws(SQLiteFailure) -> MailPayloads {
         let select = try Statement(
             "SELECT facts, payload FROM mail WHERE run = ?1 AND sequence = ?2", on: connection.database)
         var found: MailPayloads = [:]
         for key in keys {
             bind(key, to: select)
-            if try select.next() {
-                let (facts, record) = (select.bytes(), select.bytes())
-                if let payload = try? vault.open(record, .payloads, place: StoreRecords.mail(key)) {
-                    found[key] = (facts, payload)
-                }
-            }
+            if try select.next() { found[key] = (select.bytes(), select.bytes()) }
             select.reset()
         }
         return found

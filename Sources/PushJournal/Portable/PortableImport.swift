@@ -267,8 +267,7 @@ package nonisolated struct PortableImport {
     }
 
     private mutating func add(_ mail: PortableRecord.Mail) throws(SQLiteFailure) {
-        guard let data = mail.payload else { return count("mail", wasAdded: false) }
-        guard let facts = mail.bytes, let payload = PortableRecord.bytes(data), let run = UInt64(mail.run),
+        guard let facts = mail.bytes, let payload = PortableRecord.bytes(mail.payload), let run = UInt64(mail.run),
             let sequence = UInt64(mail.sequence)
         else { throw unfit("the waiting push of '\(mail.device)' is not complete") }
         let insert = try connection.statement(
@@ -276,10 +275,7 @@ package nonisolated struct PortableImport {
                 + "VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8)")
         try self.run(
             insert, "mail", .integer(Int64(bitPattern: run)), .integer(Int64(bitPattern: sequence)), .text(mail.device),
-            .integer(boot), .integer(mail.received_ms), .integer(mail.version), .blob(facts),
-            .blob(
-                store.vault.record(
-                    payload, .payloads, place: StoreRecords.mail(MailRowKey(run: run, sequence: sequence)))))
+            .integer(boot), .integer(mail.received_ms), .integer(mail.version), .blob(facts), .blob(payload))
     }
 
     // MARK: - The end

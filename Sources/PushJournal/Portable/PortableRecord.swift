@@ -89,8 +89,7 @@ nonisolated enum PortableRecord: Decodable {
         let sequence: String
         let received_ms: Int64
         let version: Int64
-        /// Nil if it could not be read when the export was made.
-        let payload: String?
+        let payload: String
         let facts: JSONValue?
         let data: String?
         var json: JSONValue? { facts }

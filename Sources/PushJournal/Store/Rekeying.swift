@@ -11,13 +11,11 @@ nonisolated struct Rekeying {
     /// One table with records, and how one of its rows is found, opened and written.
     private struct Pass: Sendable {
         let kind: ProtectedKind
+        let table: String
         /// Selects the rows after the one with these keys, each with its record last.
         let select: String
         /// Writes the record (?1) of the row with these keys.
         let update: String
-        /// Gives up the content of the row with these keys, whose key was deleted; nil: it stays, and is set aside at the
-        /// next start.
-        let drop: String?
         /// The number of keys.
         let keys: Int
         /// The keys before the first row.
@@ -27,41 +25,29 @@ nonisolated struct Rekeying {
 
     private static let passes: [Pass] = [
         Pass(
-            kind: .payloads,
+            kind: .payloads, table: "payload",
             select: "SELECT call, push, bytes FROM payload WHERE (call, push) > (?1, ?2) ORDER BY call, push LIMIT ?3",
             update: "UPDATE payload SET bytes = ?1 WHERE call = ?2 AND push = ?3",
-            drop: "UPDATE payload SET bytes = x'' WHERE call = ?1 AND push = ?2", keys: 2,
+            keys: 2,
             start: [.integer(.min), .integer(.min)]
         ) { keys in
             guard case .integer(let call) = keys[0], case .integer(let push) = keys[1] else { return nil }
             return StoreRecords.payload(call: call, push: push)
         },
         Pass(
-            kind: .payloads,
-            select: "SELECT run, sequence, payload FROM mail WHERE (run, sequence) > (?1, ?2) "
-                + "ORDER BY run, sequence LIMIT ?3",
-            update: "UPDATE mail SET payload = ?1 WHERE run = ?2 AND sequence = ?3",
-            drop: "DELETE FROM mail WHERE run = ?1 AND sequence = ?2", keys: 2,
-            start: [.integer(.min), .integer(.min)]
-        ) { keys in
-            guard case .integer(let run) = keys[0], case .integer(let sequence) = keys[1] else { return nil }
-            return StoreRecords.mail(
-                MailRowKey(run: UInt64(bitPattern: run), sequence: UInt64(bitPattern: sequence)))
-        },
-        Pass(
-            kind: .callers,
+            kind: .callers, table: "call",
             select: "SELECT number, caller FROM call WHERE number > ?1 ORDER BY number LIMIT ?2",
             update: "UPDATE call SET caller = ?1 WHERE number = ?2",
-            drop: "UPDATE call SET caller = NULL WHERE number = ?1", keys: 1, start: [.integer(.min)]
+            keys: 1, start: [.integer(.min)]
         ) { keys in
             guard case .integer(let number) = keys[0] else { return nil }
             return StoreRecords.caller(call: number)
         },
         Pass(
-            kind: .appState,
+            kind: .appState, table: "state",
             select: "SELECT path, data FROM state WHERE path > ?1 AND path LIKE 'app/%' ORDER BY path LIMIT ?2",
             update: "UPDATE state SET data = ?1 WHERE path = ?2",
-            drop: nil, keys: 1, start: [.text("")]
+            keys: 1, start: [.text("")]
         ) { keys in
             guard case .text(let path) = keys[0] else { return nil }
             return StoreRecords.kind(ofState: path) == .appState ? path : nil
@@ -76,18 +62,23 @@ nonisolated struct Rekeying {
     /// Whether something was encrypted that was stored as it is.
     private var hasHidden = false
     /// Rows that were looked at and written since the keys changed.
-    private(set) var looked = 0
+    private(set) var looked: Int64 = 0
     private(set) var written = 0
+    /// Rows to look at.
+    private(set) var total: Int64 = 0
 
     /// The keys have changed, or the store was opened.
     mutating func begin(_ store: Store) throws(SQLiteFailure) {
         let present = try Self.settled(store)
         waiting =
             Self.passes.filter { pass in
-                let header = store.vault.ring.header(of: pass.kind)
-                return present[pass.kind] ?? Self.unprotected != Key(header)
+                let key = Key(store.vault.ring.header(of: pass.kind))
+                // What is stored must not be lost with keys that end with this process.
+                return present[pass.kind] ?? Self.unprotected != key
+                    && !ClassKey.temporaryGenerations.contains(key.generation)
             }[...]
-        (position, blocked, hasHidden, looked, written) = ([], [], false, 0, 0)
+        (position, blocked, hasHidden, looked, written, total) = ([], [], false, 0, 0, 0)
+        for pass in waiting { total += try store.connection.number("SELECT count(*) FROM \(pass.table)") }
     }
 
     /// Whether there is something to do.
@@ -100,16 +91,14 @@ nonisolated struct Rekeying {
     mutating func step(_ store: Store) throws(SQLiteFailure) {
         guard let pass = waiting.first else { return }
         let rows = try rows(of: pass, in: store)
-        looked += rows.count
+        looked += Int64(rows.count)
         let changes = blocked.contains(pass.kind) ? [] : try changes(of: rows, pass, store)
         if !changes.isEmpty {
             try store.transaction { () throws(SQLiteFailure) in
                 for change in changes {
-                    guard let sql = change.record == nil ? pass.drop : pass.update else { continue }
-                    let statement = try store.connection.statement(sql)
-                    let record: [StoreValue] = change.record.map { [.blob($0)] } ?? []
-                    statement.bind(record + change.keys)
-                    try statement.run()
+                    let update = try store.connection.statement(pass.update)
+                    update.bind([.blob(change.record)] + change.keys)
+                    try update.run()
                 }
             }
             written += changes.count
@@ -120,8 +109,7 @@ nonisolated struct Rekeying {
         }
         position = []
         waiting = waiting.dropFirst()
-        guard !blocked.contains(pass.kind), !waiting.contains(where: { $0.kind == pass.kind }) else { return }
-        try finish(pass.kind, store)
+        if !blocked.contains(pass.kind) { try finish(pass.kind, store) }
     }
 
     private struct Row {
@@ -141,10 +129,10 @@ nonisolated struct Rekeying {
         return rows
     }
 
-    /// A row with its new record; nil: its content is given up.
+    /// A row with its new record.
     private struct Change {
         let keys: [StoreValue]
-        let record: [UInt8]?
+        let record: [UInt8]
     }
 
     private mutating func changes(of rows: [Row], _ pass: Pass, _ store: Store) throws(SQLiteFailure) -> [Change] {
@@ -159,12 +147,8 @@ nonisolated struct Rekeying {
                 contents.append((row.keys, place, content))
                 hasHidden = hasHidden || header.form == .plain
             } catch {
-                switch error {
-                case .locked: blocked.insert(pass.kind)
-                case .deleted: changes.append(Change(keys: row.keys, record: nil))
-                // It stays as it is: nobody can read it, whatever its key.
-                case .damaged: break
-                }
+                // One that nobody can read any more stays as it is, until it is too old.
+                if case .locked = error { blocked.insert(pass.kind) }
             }
         }
         for (keys, place, content) in contents {

@@ -138,7 +138,7 @@ nonisolated struct StateTable {
     /// such rows, removes the oldest.
     /// - Returns: false if there is no such row.
     mutating func setAside(_ path: String, reason: String, times: BootTimes) throws(SQLiteFailure) -> Bool {
-        let plain = "x'\(RecordVault.plain([]).map { String(UInt16($0) | 0x100, radix: 16).dropFirst() }.joined())'"
+        let plain = "x'\(encodeHex(RecordVault.plain([])))'"
         let source = StatePath.numberOfCall(path).map { number in
             "SELECT ?1, version, ?2, ?3, ?4, ?5, CAST(\(plain) || snapshot AS BLOB) FROM call WHERE number = \(number) "
                 + "AND ?6 <> ''"

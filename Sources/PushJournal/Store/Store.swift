@@ -60,7 +60,7 @@ nonisolated final class Store {
         pushCount = Int(clamping: try connection.number("SELECT count(*) FROM push"))
         callCount = Int(clamping: try connection.number("SELECT count(*) FROM call"))
         states = try StateTable(connection, vault, limits: limits)
-        links = try LinkTables(connection, vault, boot: boot)
+        links = try LinkTables(connection, boot: boot)
         nextSequence = try connection.successor("SELECT max(sequence) FROM push")
         let newest =
             "SELECT max(received_wall) FROM "

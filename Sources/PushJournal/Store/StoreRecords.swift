@@ -11,8 +11,6 @@ nonisolated enum StoreRecords {
 
     static func payload(call: Int64, push: Int64) -> String { "\(call)/\(push)" }
 
-    static func mail(_ key: MailRowKey) -> String { "mail/\(key.run)/\(key.sequence)" }
-
     static func caller(call: Int64) -> String { "\(call)" }
 
     /// The kind of a row of state; nil for those of the daemon, which it needs while the device is locked.
@@ -25,7 +23,6 @@ nonisolated enum StoreRecords {
     /// How rows without records become such with records.
     static let policies: [MigrationPolicy] = [
         records(of: "payload", "bytes", isEmptyKept: true), records(of: "state", "data"),
-        records(of: "mail", "payload"),
         MigrationPolicy(
             "call",
             makeRows: { (old) throws(MigrationFailure) in

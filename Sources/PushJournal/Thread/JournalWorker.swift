@@ -14,7 +14,7 @@ nonisolated final class JournalWorker {
     private let reader: StoreReader
     private let lists: ListWorker
     private let copies: CopyWorker
-    private var room: StoreRoom?
+    private let room: StoreRoom
     private var rekeying = Rekeying()
     private var upkeep: StoreUpkeep
     private var check = StoreCheck()
@@ -47,15 +47,12 @@ nonisolated final class JournalWorker {
         lists = ListWorker(store: store, mailbox: mailbox, limits: limits)
         copies = CopyWorker(store: store, mailbox: mailbox, limits: limits)
         upkeep = StoreUpkeep(limits: limits)
+        room = StoreRoom(of: store)
         lists.take(waiting.lists)
         self.waiting.lists = []
         for (path, reason) in unfit { self.waiting.records.setAside(path, reason: reason, limits: limits) }
         for call in damaged { self.waiting.records.merge(RevisedCall(record: call, revision: 1), limits: limits) }
         if !unfit.isEmpty || self.waiting.records.count > 0 { self.waiting.isUrgent = true }
-        room = StoreRoom(of: store) { [unowned self] removed in
-            self.waiting.statistics.gaveWay += removed
-            mailbox.answer([.gaveWay(removed)])
-        }
         beginRekeying()
         publishStatistics()
     }
@@ -135,7 +132,7 @@ nonisolated final class JournalWorker {
             do throws(SQLiteFailure) {
                 try lookForStrangers()
                 try makeRoomInLog()
-                answers = try room?.making { () throws(SQLiteFailure) in try write(batch) } ?? []
+                answers = try room.making { () throws(SQLiteFailure) in try write(batch) }
                 // A commit to a store that was moved away is durable, but lost.
                 if store.file.bytes == nil { failure = StoreError.moved(store.path) }
             } catch {
@@ -143,6 +140,7 @@ nonisolated final class JournalWorker {
                 if error.isDamage { damage = error }
             }
         }
+        noteRemoved()
         if let failure {
             waiting.statistics.failedCommits += 1
             answers = batch.compactMap { $0.answer(failing: failure) }
@@ -229,13 +227,22 @@ nonisolated final class JournalWorker {
         try store.checkpoint()
     }
 
+    /// Reports the history that gave way to what is new.
+    private func noteRemoved() {
+        let removed = room.takeRemoved()
+        guard removed > 0 else { return }
+        waiting.statistics.gaveWay += removed
+        mailbox.answer([.gaveWay(removed)])
+    }
+
     private func keepRoom() {
         guard damage == nil else { return }
         do throws(SQLiteFailure) {
-            try room?.keep()
+            try room.keep()
         } catch {
             report(error)
         }
+        noteRemoved()
     }
 
     // MARK: - Lists of callers
@@ -364,6 +371,8 @@ nonisolated final class JournalWorker {
         waiting.statistics.pushes = store.pushCount
         waiting.statistics.calls = store.callCount
         waiting.statistics.states = store.states.count
+        (waiting.statistics.rekeyed, waiting.statistics.toRekey) =
+            rekeying.isDue ? (rekeying.looked, rekeying.total) : (0, 0)
         waiting.statistics.bytes = store.file.bytes ?? waiting.statistics.bytes
         mailbox.statistics = waiting.statistics
     }

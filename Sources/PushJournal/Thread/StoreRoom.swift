@@ -12,12 +12,11 @@ nonisolated final class StoreRoom {
     private let reserve: StoreReserve
     /// Whether the disk was full, and there is no reserve since.
     private var isShort: Bool
-    /// Called with the number of pushes and calls that were removed.
-    private let onRemoval: (Int) -> Void
+    /// Pushes and calls that were removed and not reported yet.
+    private var removed = 0
 
-    init(of store: Store, onRemoval: @escaping (Int) -> Void) {
+    init(of store: Store) {
         self.store = store
-        self.onRemoval = onRemoval
         reserve = StoreReserve(inDirectory: store.file.directory)
         isShort = !reserve.take()
     }
@@ -44,6 +43,12 @@ nonisolated final class StoreRoom {
         if reserve.isHalfUsed, try store.freePages() < Self.short.freePages { _ = try dropHistory() }
     }
 
+    /// How many pushes and calls were removed since the last call.
+    func takeRemoved() -> Int {
+        defer { removed = 0 }
+        return removed
+    }
+
     /// Gives up the reserve, or else the oldest history.
     /// - Returns: false if neither is left.
     /// - Throws: if the store turns out to be damaged.
@@ -61,10 +66,10 @@ nonisolated final class StoreRoom {
     }
 
     private func dropHistory() throws(SQLiteFailure) -> Bool {
-        let removed =
+        let count =
             try store.removePushes(Self.givingWay.rows, received: .min ... .max)
             + store.removeCalls(Self.givingWay.rows, received: .min ... .max)
-        if removed > 0 { onRemoval(removed) }
-        return removed > 0
+        removed += count
+        return count > 0
     }
 }

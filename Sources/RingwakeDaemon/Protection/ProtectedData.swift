@@ -14,34 +14,48 @@ final class ProtectedData {
     private let journal: PushJournal
     private let calls: CallDriver
     private let restoration: Restoration
+    /// The classes that can be read; at first those with which the journal was opened.
+    private var available: Set<ProtectionClass>
 
     init(_ protection: ProtectionService, journal: PushJournal, calls: CallDriver, restoration: Restoration) {
         self.protection = protection
         self.journal = journal
         self.calls = calls
         self.restoration = restoration
+        available = Set(ProtectionClass.allCases.filter(protection.distribution.ring.isAvailable))
     }
 
     func begin() {
         protection.distribution.apply = { [weak self] keys, completion in self?.use(keys, completion) }
         protection.distribution.publish = { [calls] state in calls.submit(.protectedDataChanged(state)) }
         protection.onDeletion = { [weak self] protection in self?.forget(protection) }
+        protection.progress = { [weak self] in self?.progress(of: $0) }
         journal.onRekeyed = { [weak self] in self?.removeFormerKeys() }
         protection.begin()
     }
 
     /// Hides what can't be read any more at once, and shows what can be read when it has been read.
     private func use(_ keys: KeyRing, _ completion: @escaping () -> Void) {
-        calls.submit(
-            .protectionChanged(
-                ProtectionState(
-                    classes: keys.classes, available: Set(ProtectionClass.allCases.filter(keys.isAvailable)))))
+        let available = Set(ProtectionClass.allCases.filter(keys.isAvailable))
+        let isMore = !available.isSubset(of: self.available)
+        self.available = available
+        calls.submit(.protectionChanged(ProtectionState(classes: keys.classes, available: available)))
         journal.use(keys)
+        guard isMore else { return journal.barrier { _ in completion() } }
         // While the store can't be opened there is nothing to show: it is read when it is.
         journal.readProtected { [restoration, calls] result in
             if case .success(let rows) = result { restoration.reveal(rows, calls) }
             completion()
         }
+    }
+
+    /// The journal counts all kinds of data together.
+    private func progress(of protection: ProtectionClass) -> (done: Int64, total: Int64)? {
+        let statistics = journal.statistics
+        guard statistics.toRekey > 0, self.protection.distribution.ring.classes.values.contains(protection) else {
+            return nil
+        }
+        return (statistics.rekeyed, statistics.toRekey)
     }
 
     private func removeFormerKeys() {

@@ -1,0 +1,11 @@
+package import RingwakeCore
+
+/// What can be read of the protected rows with the present keys.
+package nonisolated struct ProtectedRows: Sendable {
+    /// The state of apps.
+    package var states: [StateRow] = []
+    /// The paths of state that can't be read now, with the class that keeps from it.
+    package var lockedStates: [String: ProtectionClass] = [:]
+    /// Who called, by the numbers of the calls that have not ended, or ended lately.
+    package var callers: [Int64: CallUpdate] = [:]
+}
