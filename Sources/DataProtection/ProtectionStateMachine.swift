@@ -4,17 +4,14 @@ package import RingwakeCore
 ///
 ///     (new) --start--> off        (there are no keys)
 ///       |     start
-///       +----------> locked <-------------- rootKeyLost ------------+
-///       |              |  ^                                         |
-///       |       unlock |  | the grace period ends                   |
-///       |              |  +------------------- locking -------------+
-///       |              v                        |  ^                |
-///       +--start--> unlocked <------ unlock ----+  |                |
-///                      +------------ lock ---------+                |
-///                      +--------------------------------------------+
+///       +----------> locked <---- the grace period ends ---- locking
+///       |              |                                      |  ^
+///       |              | unlock                        unlock |  | lock
+///       |              v                                      v  |
+///       +--start--> unlocked <--------------------------------+  |
+///                      +-----------------------------------------+
 ///
-/// The labels of the arrows are ``Input``s; *unlock* is also `sessionUnlocked` where that is enough. `start` leads from
-/// each state to each: the configuration may change.
+/// The labels of the arrows are ``Input``s. `start` leads from each state to each: the configuration may change.
 ///
 /// | state | keys |
 /// |---|---|
@@ -22,9 +19,6 @@ package import RingwakeCore
 /// | locked | those of `completeUntilFirstUserAuthentication`, if they were loaded since the device started |
 /// | locking | all: the device is locked, and handlers may end what they do |
 /// | unlocked | all |
-///
-/// A session that is unlocked gives no passphrase. If the root key needs a person, `sessionUnlocked` only ends *locking*,
-/// whose keys are there still.
 package struct ProtectionStateMachine: Equatable, Sendable {
     /// What a machine starts with.
     package struct Start: Equatable, Sendable {
@@ -58,12 +52,8 @@ package struct ProtectionStateMachine: Equatable, Sendable {
         case startWithoutKeys(String)
         /// The session was locked, or a command locks the device.
         case lock
-        /// The session was unlocked.
-        case sessionUnlocked
-        /// A command unlocks the device. The root key is there, and is the right one.
+        /// The device is unlocked. The root key is there, and is the right one.
         case unlock
-        /// The root key can't be had any more: why, for a person.
-        case rootKeyLost(String)
         /// ``ProtectionStateMachine/nextDeadline`` was reached.
         case deadlineReached
     }
@@ -104,8 +94,6 @@ package struct ProtectionStateMachine: Equatable, Sendable {
 
     /// Nil before the start.
     package private(set) var state: State?
-    /// Whether the root key is there without a person.
-    private var isKeyAtHand = false
     /// How long keys stay after a lock.
     package var gracePeriod: Duration
 
@@ -158,7 +146,7 @@ package struct ProtectionStateMachine: Equatable, Sendable {
     // MARK: - Inputs
 
     package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
-        // A machine that was asleep gets the session's unlock before its timer: the keys' time is over nevertheless.
+        // A machine that was asleep may get another input before its timer: the keys' time is over nevertheless.
         var effects: [Effect] = []
         if case .locking(let dropAt) = state, now >= dropAt { effects = enter(.locked(.afterUnlock)) }
         return effects + apply(input, at: now)
@@ -167,19 +155,14 @@ package struct ProtectionStateMachine: Equatable, Sendable {
     private mutating func apply(_ input: Input, at now: BootInstant) -> [Effect] {
         switch input {
         case .start(let start): return self.start(start)
-        case .startWithoutKeys(let reason):
-            isKeyAtHand = false
-            return enter(.off(reason))
+        case .startWithoutKeys(let reason): return enter(.off(reason))
         case .lock: return lock(at: now)
-        case .sessionUnlocked: return sessionUnlocked()
         case .unlock: return unlock()
-        case .rootKeyLost(let reason): return lose(reason)
         case .deadlineReached: return []
         }
     }
 
     private mutating func start(_ start: Start) -> [Effect] {
-        isKeyAtHand = start.rootKey == .available
         let hasBeenUnlocked = start.wasUnlockedInThisBoot || self.hasBeenUnlocked
         switch start.rootKey {
         case .available where !start.isSessionLocked:
@@ -200,29 +183,11 @@ package struct ProtectionStateMachine: Equatable, Sendable {
         return enter(.locking(dropAt: now.advanced(by: gracePeriod)))
     }
 
-    private mutating func sessionUnlocked() -> [Effect] {
-        switch state {
-        case .locking: enter(.unlocked)
-        case .locked where isKeyAtHand: unlock()
-        case nil, .off, .locked, .unlocked: []
-        }
-    }
-
     private mutating func unlock() -> [Effect] {
         switch state {
         case .locked(let locked): enter(.unlocked, isFirstUnlock: !locked.hasBeenUnlocked)
         case .locking: enter(.unlocked)
         case nil, .off, .unlocked: []
-        }
-    }
-
-    private mutating func lose(_ reason: String) -> [Effect] {
-        switch state {
-        case .locked, .locking, .unlocked:
-            isKeyAtHand = false
-            return enter(
-                .locked(Locked(holdsFirstUnlockKeys: false, hasBeenUnlocked: hasBeenUnlocked, problem: reason)))
-        case nil, .off: return []
         }
     }
 

@@ -21,7 +21,7 @@ extension Daemon {
             version: ProductVersion.current, uptimeMs: startedAt.duration(to: BootClock.now()).milliseconds,
             connection: network.currentPath().map { ConnectionMessage(ConnectionStatus($0)) },
             networkNamespace: network.namespace)
-        if isHandler { message.protectedDataAvailable = protection.status().protectedDataAvailable }
+        if isHandler { message.protectedDataAvailable = StatusMessage.Protection(protection).protectedDataAvailable }
         return message
     }
 
@@ -77,7 +77,7 @@ extension Daemon {
         message.webhooks = webhooks.isOff ? nil : webhooks.status
         message.damage = damageStatus()
         message.identity = identity.status()
-        message.protection = protection.status()
+        message.protection = StatusMessage.Protection(protection)
         message.facilities = facilities
         message.networkNamespace = network.namespace
         message.ring.problems = ringProblems.isEmpty ? nil : ringProblems

@@ -60,8 +60,6 @@ import Testing
     func missing() {
         var (machine, effects) = started(.missing("the key file is gone"))
         #expect(effects == [] && isLocked(machine, first: false, unlocked: false, problem: "the key file is gone"))
-        #expect(machine.handle(.sessionUnlocked, at: at(1)) == [])
-        #expect(isLocked(machine, first: false, unlocked: false, problem: "the key file is gone"))
         #expect(machine.handle(.unlock, at: at(2)) == [.load(Self.all), .rememberFirstUnlock, .announceAvailable])
         #expect(machine.state == .unlocked)
     }
@@ -70,12 +68,12 @@ import Testing
     func off() {
         var machine = Machine()
         #expect(machine.state == nil && !machine.protectedDataAvailable && machine.nextDeadline == nil)
-        for input in [.lock, .sessionUnlocked, .unlock, .rootKeyLost("x"), .deadlineReached] as [Machine.Input] {
+        for input in [.lock, .unlock, .deadlineReached] as [Machine.Input] {
             #expect(machine.handle(input, at: start) == [] && machine.state == nil)
         }
         #expect(machine.handle(.startWithoutKeys("not configured"), at: start) == [])
         #expect(machine.protectedDataAvailable && machine.loadedClasses == [] && !machine.hasBeenUnlocked)
-        for input in [.lock, .sessionUnlocked, .unlock, .rootKeyLost("x"), .deadlineReached] as [Machine.Input] {
+        for input in [.lock, .unlock, .deadlineReached] as [Machine.Input] {
             #expect(machine.handle(input, at: at(1)) == [] && machine.state == .off("not configured"))
         }
         #expect(
@@ -102,18 +100,17 @@ import Testing
         #expect(isLocked(machine, first: true, unlocked: true) && machine.nextDeadline == nil)
         #expect(!machine.protectedDataAvailable && machine.loadedClasses == Self.first && machine.hasBeenUnlocked)
         #expect(machine.handle(.lock, at: at(16)) == [] && machine.handle(.deadlineReached, at: at(17)) == [])
-        #expect(machine.handle(.sessionUnlocked, at: at(20)) == [.load(Self.dropped), .announceAvailable])
+        #expect(machine.handle(.unlock, at: at(20)) == [.load(Self.dropped), .announceAvailable])
         #expect(machine.state == .unlocked && machine.handle(.unlock, at: at(21)) == [])
-        #expect(machine.handle(.sessionUnlocked, at: at(22)) == [] && machine.state == .unlocked)
     }
 
-    @Test("An unlock within the grace period loads nothing", arguments: [true, false])
-    func grace(byCommand: Bool) {
+    @Test("An unlock within the grace period loads nothing")
+    func grace() {
         for rootKey in [.available, .needsPerson] as [Machine.Start.RootKey] {
             var (machine, _) = started(rootKey)
             _ = machine.handle(.unlock, at: at(1))
             #expect(machine.handle(.lock, at: at(5)) == [.announceUnavailable])
-            #expect(machine.handle(byCommand ? .unlock : .sessionUnlocked, at: at(14)) == [.announceAvailable])
+            #expect(machine.handle(.unlock, at: at(14)) == [.announceAvailable])
             #expect(machine.state == .unlocked && machine.nextDeadline == nil)
             #expect(machine.handle(.deadlineReached, at: at(15)) == [] && machine.state == .unlocked)
         }
@@ -124,12 +121,12 @@ import Testing
         var (machine, _) = started(.needsPerson)
         _ = machine.handle(.unlock, at: at(1))
         _ = machine.handle(.lock, at: at(5))
-        #expect(machine.handle(.sessionUnlocked, at: at(3600)) == [.drop(Self.dropped)])
+        #expect(machine.handle(.deadlineReached, at: at(3600)) == [.drop(Self.dropped)])
         #expect(isLocked(machine, first: true, unlocked: true))
         var (keyFile, _) = started()
         _ = keyFile.handle(.lock, at: at(5))
         #expect(
-            keyFile.handle(.sessionUnlocked, at: at(15)) == [
+            keyFile.handle(.unlock, at: at(15)) == [
                 .drop(Self.dropped), .load(Self.dropped), .announceAvailable,
             ])
         #expect(keyFile.state == .unlocked)
@@ -144,45 +141,14 @@ import Testing
         #expect(isLocked(machine, first: true, unlocked: true) && machine.nextDeadline == nil)
     }
 
-    @Test("A session's unlock gives no passphrase: only the command does")
-    func passphraseUnlock() {
-        var (machine, _) = started(.needsPerson, locked: true)
-        #expect(machine.handle(.sessionUnlocked, at: at(1)) == [] && machine.loadedClasses == [])
-        #expect(machine.handle(.unlock, at: at(2)) == [.load(Self.all), .rememberFirstUnlock, .announceAvailable])
-        _ = machine.handle(.lock, at: at(3))
-        #expect(machine.handle(.deadlineReached, at: at(13)) == [.drop(Self.dropped)])
-        #expect(machine.handle(.sessionUnlocked, at: at(14)) == [] && machine.loadedClasses == Self.first)
-        #expect(machine.handle(.unlock, at: at(15)) == [.load(Self.dropped), .announceAvailable])
-    }
-
     @Test("The first unlock is remembered once")
     func firstUnlock() {
         var (machine, _) = started(locked: true)
         #expect(
-            machine.handle(.sessionUnlocked, at: at(1)) == [.load(Self.all), .rememberFirstUnlock, .announceAvailable])
+            machine.handle(.unlock, at: at(1)) == [.load(Self.all), .rememberFirstUnlock, .announceAvailable])
         _ = machine.handle(.lock, at: at(2))
         _ = machine.handle(.deadlineReached, at: at(12))
-        #expect(machine.handle(.sessionUnlocked, at: at(13)) == [.load(Self.dropped), .announceAvailable])
-    }
-
-    // MARK: - The root key
-
-    @Test("Without the root key everything is locked, and stays so until a command brings one")
-    func lost() {
-        var (unlocked, _) = started()
-        #expect(unlocked.handle(.rootKeyLost("x"), at: at(1)) == [.announceUnavailable, .drop(Self.all)])
-        #expect(isLocked(unlocked, first: false, unlocked: true, problem: "x"))
-        #expect(unlocked.handle(.sessionUnlocked, at: at(2)) == [])
-        #expect(unlocked.handle(.unlock, at: at(3)) == [.load(Self.all), .announceAvailable])
-
-        var (locking, _) = started()
-        _ = locking.handle(.lock, at: at(1))
-        #expect(locking.handle(.rootKeyLost("y"), at: at(2)) == [.drop(Self.all)])
-        #expect(isLocked(locking, first: false, unlocked: true, problem: "y") && locking.nextDeadline == nil)
-
-        var (locked, _) = started(unlockedBefore: true, locked: true)
-        #expect(locked.handle(.rootKeyLost("z"), at: at(2)) == [.drop(Self.first)])
-        #expect(isLocked(locked, first: false, unlocked: true, problem: "z"))
+        #expect(machine.handle(.unlock, at: at(13)) == [.load(Self.dropped), .announceAvailable])
     }
 
     @Test("Another start takes the place of the former one, and does only what differs")
@@ -202,7 +168,7 @@ import Testing
     @Test("Over every sequence of inputs, keys are there only where they may be")
     func sequences() {
         let inputs: [Machine.Input] = [
-            .lock, .sessionUnlocked, .unlock, .deadlineReached, .rootKeyLost("x"),
+            .lock, .unlock, .deadlineReached,
             .start(.init(rootKey: .needsPerson, wasUnlockedInThisBoot: true, isSessionLocked: false)),
             .start(.init(rootKey: .available, wasUnlockedInThisBoot: false, isSessionLocked: true)),
             .startWithoutKeys("none"),

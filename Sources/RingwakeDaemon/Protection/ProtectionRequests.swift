@@ -53,7 +53,7 @@ final class ProtectionRequests {
         protection.distribution.whenApplied { [weak self] in self?.respond(to: exchange) }
     }
 
-    private func respond(to exchange: any HTTPExchange) { exchange.respond(.success(protection.message())) }
+    private func respond(to exchange: any HTTPExchange) { exchange.respond(.success(ProtectionMessage(protection))) }
 
     private static let classes =
         "the classes are " + ProtectionClass.withKeys.map(\.rawValue).joined(separator: ", ")

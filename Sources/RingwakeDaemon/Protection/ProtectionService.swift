@@ -24,7 +24,7 @@ final class ProtectionService {
     /// How far the records of a class have been written again under its present key; nil: they are.
     var progress: (ProtectionClass) -> (done: Int64, total: Int64)? = { _ in nil }
 
-    private(set) var machine = ProtectionStateMachine()
+    private(set) var machine: ProtectionStateMachine
     /// What of the configuration isn't in force, or why the last unlocking failed.
     private(set) var note: String?
     /// Whether something is wrong with the keys, or with what opens them.
@@ -53,10 +53,12 @@ final class ProtectionService {
     /// - Parameters:
     ///   - directory: the state directory.
     ///   - credentialsDirectory: `$CREDENTIALS_DIRECTORY`.
+    ///   - gracePeriod: how long keys stay after a lock.
     init(
         _ settings: ProtectionSettings, directory: String, credentialsDirectory: String?, lock: DeviceLock,
-        runLoop: RunLoop, logger: Logger
+        gracePeriod: Duration = ProtectionStateMachine.standardGracePeriod, runLoop: RunLoop, logger: Logger
     ) {
+        machine = ProtectionStateMachine(gracePeriod: gracePeriod)
         self.settings = settings
         self.lock = lock
         self.runLoop = runLoop
@@ -72,7 +74,8 @@ final class ProtectionService {
     func begin() {
         distribution.begin()
         if !isOff { lock.begin() }
-        logger.notice("protection", metadata: ["state": "\(status().state)", "why": "\(status().why ?? "")"])
+        let status = StatusMessage.Protection(self)
+        logger.notice("protection", metadata: ["state": "\(status.state)", "why": "\(status.why ?? "")"])
     }
 
     func close() {
@@ -92,8 +95,7 @@ final class ProtectionService {
     // MARK: - What opens the keys
 
     private func take(_ finding: RootKeys.Finding) {
-        note = nil
-        isUnusable = false
+        (note, isUnusable) = (nil, false)
         switch finding {
         case .off(let why, let file, let rootKey):
             keys.file = file
@@ -182,7 +184,7 @@ final class ProtectionService {
                 take(.broken(error.message, file))
                 if isNew { lock.begin() }
             }
-            finishOpening(.failure(error))
+            distribution.whenApplied { [weak self] in self?.finishOpening(.failure(error)) }
         }
     }
 
@@ -192,8 +194,7 @@ final class ProtectionService {
         // With somebody who waits, it is a command or the screen that unlocks; else it is the start.
         guard !opening.isEmpty else { return take(.open(opened)) }
         take(opened)
-        unlocked()
-        finishOpening(.success(()))
+        unlocked { [weak self] in self?.finishOpening($0) }
     }
 
     private func takeNew(_ opened: OpenedSource) throws(RingwakeError) {
@@ -210,7 +211,7 @@ final class ProtectionService {
     private func finishOpening(_ result: Result<Void, RingwakeError>) {
         let opening = opening
         self.opening = []
-        for completion in opening { distribution.whenApplied { completion(result) } }
+        for completion in opening { completion(result) }
     }
 
     // MARK: - Effects
@@ -249,6 +250,8 @@ final class ProtectionService {
     // MARK: - The lock
 
     private func screenUnlocked() {
+        // A machine that was asleep may get this before its timer: keys whose time is over must not be there for it.
+        driver.submit(.deadlineReached)
         if case .locked = machine.state, needsPerson { return }
         open { [logger] result in
             guard case .failure(let error) = result else { return }
@@ -256,9 +259,7 @@ final class ProtectionService {
         }
     }
 
-    /// Locks by command.
-    ///
-    /// - Throws: `conflict` if nothing is protected.
+    /// Locks by command; `conflict` if nothing is protected.
     func lockByCommand() throws(RingwakeError) {
         try requireKeys()
         lock.set(lockedByCommand: true)
@@ -276,6 +277,7 @@ final class ProtectionService {
         _ key: RootKey?, completion: @escaping (Result<Void, RingwakeError>) -> Void
     ) throws(RingwakeError) {
         try requireKeys()
+        driver.submit(.deadlineReached)
         guard case .locked = machine.state, let file, needsPerson else {
             guard key == nil || needsPerson else {
                 throw RingwakeError(.conflict, "no passphrase opens the keys; leave out 'key'")
@@ -297,17 +299,13 @@ final class ProtectionService {
         }
         limit.succeeded()
         take(sources.migrated(file, key))
-        unlocked()
+        unlocked(completion)
         replaceByTPM()
-        distribution.whenApplied { completion(.success(())) }
     }
 
     /// Unlocks with what is there without a person.
     private func open(_ completion: @escaping (Result<Void, RingwakeError>) -> Void) {
-        guard case .locked = machine.state else {
-            unlocked()
-            return distribution.whenApplied { completion(.success(())) }
-        }
+        guard case .locked = machine.state else { return unlocked(completion) }
         if let file, file.source.kind == .tpm {
             opening.append(completion)
             if work == nil { askTPM(file) }
@@ -318,8 +316,7 @@ final class ProtectionService {
         switch found {
         case .open(let opened):
             take(opened)
-            unlocked()
-            distribution.whenApplied { completion(.success(())) }
+            unlocked(completion)
         case .broken(let why, let file):
             // The keys that are loaded stay: a key file on a medium that was removed locks nothing more.
             keys.file = keys.file ?? file
@@ -334,9 +331,10 @@ final class ProtectionService {
         }
     }
 
-    private func unlocked() {
+    private func unlocked(_ completion: @escaping (Result<Void, RingwakeError>) -> Void) {
         lock.set(lockedByCommand: false)
         driver.submit(.unlock)
+        distribution.whenApplied { completion(.success(())) }
     }
 
     private func requireKeys() throws(RingwakeError) {
@@ -349,7 +347,8 @@ final class ProtectionService {
     func rekey(_ classes: [ProtectionClass]) throws(RingwakeError) {
         try requireKeys()
         try keys.rekey(classes)
-        reload()
+        load()
+        settle()
         logger.notice("new keys", metadata: ["classes": "\(classes.map(\.rawValue).joined(separator: ","))"])
     }
 
@@ -367,14 +366,10 @@ final class ProtectionService {
     func delete(_ protection: ProtectionClass) throws(RingwakeError) {
         try requireKeys()
         try keys.delete(protection)
-        reload()
-        onDeletion(protection)
-        logger.notice("the keys of a class are deleted", metadata: ["class": "\(protection.rawValue)"])
-    }
-
-    private func reload() {
         load()
         settle()
+        onDeletion(protection)
+        logger.notice("the keys of a class are deleted", metadata: ["class": "\(protection.rawValue)"])
     }
 
     /// Sets the passphrase, or changes it.
@@ -390,7 +385,9 @@ final class ProtectionService {
             note = nil
         } else {
             // One that is damaged may be restored.
-            guard isOff else { throw RingwakeError(.conflict, status().why ?? "the keys can't be opened") }
+            guard isOff else {
+                throw RingwakeError(.conflict, StatusMessage.Protection(self).why ?? "the keys can't be opened")
+            }
             try keys.make(source, new)
             start(.available, isLocked: false)
             lock.begin()

@@ -36,6 +36,7 @@ final class ProtectionServiceTests {
     /// A service of one boot. It locks by command only.
     private func make(
         _ rootKey: RootKeyChoice, boot: String = "boot 1", credentials: String? = nil,
+        gracePeriod: Duration = .milliseconds(200),
         _ change: (inout ProtectionSettings) -> Void = { _ in }
     ) -> ProtectionService {
         var settings = ProtectionSettings()
@@ -50,7 +51,8 @@ final class ProtectionServiceTests {
         let lock = DeviceLock(
             settings.lock, isSystem: false, directory: runtime, bootID: boot, systemBus: bus, logger: logger)
         let service = ProtectionService(
-            settings, directory: folder, credentialsDirectory: credentials, lock: lock, runLoop: loop, logger: logger)
+            settings, directory: folder, credentialsDirectory: credentials, lock: lock, gracePeriod: gracePeriod,
+            runLoop: loop, logger: logger)
         published = []
         service.distribution.publish = { [weak self] in self?.published.append($0) }
         service.begin()
@@ -101,8 +103,12 @@ final class ProtectionServiceTests {
     @Test("Without a key nothing is protected, the status says why, and no file is made")
     func off() {
         let service = make(.auto)
-        #expect(service.isOff && service.status().protectedDataAvailable && service.status().unusable == nil)
-        #expect(service.status().why?.contains("systemd passes no credential 'ringwake-protection'") == true)
+        #expect(
+            service.isOff && StatusMessage.Protection(service).protectedDataAvailable
+                && StatusMessage.Protection(service).unusable == nil)
+        #expect(
+            StatusMessage.Protection(service).why?.contains("systemd passes no credential 'ringwake-protection'")
+                == true)
         #expect(!FileSystem.exists(file) && published.isEmpty)
         #expect(error { () throws(RingwakeError) in try service.lockByCommand() } == .conflict)
         #expect(unlock(service)?.code == .conflict)
@@ -112,14 +118,14 @@ final class ProtectionServiceTests {
     @Test("A key file that isn't there is made for its owner only, and opens the same keys after a restart")
     func keyFiles() throws {
         let first = make(.file(keyFile))
-        #expect(first.status().state == "unlocked" && available(first) == Self.all)
+        #expect(StatusMessage.Protection(first).state == "unlocked" && available(first) == Self.all)
         #expect(try FileSystem.attributes(of: keyFile).mode & 0o777 == 0o600)
         let vault = RecordVault(first.distribution.ring)
         let record = try vault.seal([1, 2, 3], .payloads, place: "1")
         let second = make(.file(keyFile))
         #expect(try RecordVault(second.distribution.ring).open(record, .payloads, place: "1") == [1, 2, 3])
         // What the file names counts if the configuration names nothing.
-        #expect(make(.auto).message().keyFile == keyFile)
+        #expect(ProtectionMessage(make(.auto)).keyFile == keyFile)
     }
 
     @Test("The credential is used where systemd passes one, and takes the keys over from a key file")
@@ -128,10 +134,10 @@ final class ProtectionServiceTests {
         let record = try RecordVault(former.distribution.ring).seal([7], .callers, place: "1")
         try FileSystem.replace(folder + "/" + RootKeys.credential, with: Array(repeating: 9, count: 32), mode: 0o600)
         let service = make(.auto, credentials: folder)
-        #expect(service.message().source == "credential")
+        #expect(ProtectionMessage(service).source == "credential")
         #expect(try RecordVault(service.distribution.ring).open(record, .callers, place: "1") == [7])
         try FileSystem.remove(keyFile)
-        #expect(make(.auto, credentials: folder).status().state == "unlocked")
+        #expect(StatusMessage.Protection(make(.auto, credentials: folder)).state == "unlocked")
     }
 
     @Test("A missing key locks, and what arrives is sealed; the key that comes back unlocks")
@@ -139,13 +145,14 @@ final class ProtectionServiceTests {
         _ = make(.file(keyFile))
         try FileSystem.move(keyFile, to: keyFile + ".away")
         let service = make(.auto)
-        #expect(service.status().state == "locked" && service.status().unusable == true)
-        #expect(service.status().why?.contains("root.key' doesn't exist") == true)
+        #expect(
+            StatusMessage.Protection(service).state == "locked" && StatusMessage.Protection(service).unusable == true)
+        #expect(StatusMessage.Protection(service).why?.contains("root.key' doesn't exist") == true)
         #expect(available(service) == [] && service.distribution.ring.header(of: .payloads).form == .sealed)
         let record = try RecordVault(service.distribution.ring).seal([1], .payloads, place: "1")
         #expect(unlock(service)?.message.contains("doesn't exist") == true)
         try FileSystem.move(keyFile + ".away", to: keyFile)
-        #expect(unlock(service) == nil && service.status().unusable == nil)
+        #expect(unlock(service) == nil && StatusMessage.Protection(service).unusable == nil)
         #expect(try RecordVault(service.distribution.ring).open(record, .payloads, place: "1") == [1])
     }
 
@@ -153,9 +160,9 @@ final class ProtectionServiceTests {
     func wrongKey() throws {
         _ = make(.file(keyFile))
         try FileSystem.replace(keyFile, with: Array(repeating: 1, count: 32), mode: 0o600)
-        #expect(make(.auto).status().why?.contains("another key") == true)
+        #expect(StatusMessage.Protection(make(.auto)).why?.contains("another key") == true)
         try FileSystem.replace(keyFile, with: Array(repeating: 1, count: 32), mode: 0o644)
-        #expect(make(.auto).status().why?.contains("chmod 600") == true)
+        #expect(StatusMessage.Protection(make(.auto)).why?.contains("chmod 600") == true)
     }
 
     @Test("With a damaged file, records are protected by keys that only this process has")
@@ -164,9 +171,11 @@ final class ProtectionServiceTests {
         let good = try FileSystem.read(file, maximumSize: ProtectionFile.maximumBytes)
         try FileSystem.replace(file, with: Array("{".utf8), mode: 0o600)
         let service = make(.file(keyFile))
-        #expect(service.status().unusable == true && service.status().why?.contains("is damaged") == true)
+        #expect(
+            StatusMessage.Protection(service).unusable == true
+                && StatusMessage.Protection(service).why?.contains("is damaged") == true)
         #expect(service.distribution.ring.header(of: .payloads).form == .encrypted)
-        #expect(service.message().classes.allSatisfy { $0.generation == nil })
+        #expect(ProtectionMessage(service).classes.allSatisfy { $0.generation == nil })
         // Nothing replaces a file that may be restored.
         #expect(try FileSystem.read(file, maximumSize: 10) == Array("{".utf8))
         let record = try RecordVault(service.distribution.ring).seal([1], .payloads, place: "1")
@@ -175,7 +184,9 @@ final class ProtectionServiceTests {
             try RecordVault(make(.file(keyFile)).distribution.ring).open(record, .payloads, place: "1")
         }
         try FileSystem.replace(file, with: good, mode: 0o600)
-        #expect(unlock(service) == nil && service.status().state == "unlocked" && service.status().unusable == nil)
+        #expect(
+            unlock(service) == nil && StatusMessage.Protection(service).state == "unlocked"
+                && StatusMessage.Protection(service).unusable == nil)
     }
 
     @Test("Switched off, what was protected can be read, and new records are written as they are")
@@ -184,11 +195,15 @@ final class ProtectionServiceTests {
         let record = try RecordVault(former.distribution.ring).seal([1], .payloads, place: "1")
         let service = make(.off)
         let ring = service.distribution.ring
-        #expect(service.isOff && service.status().unusable == nil && ring.header(of: .payloads).form == .plain)
+        #expect(
+            service.isOff && StatusMessage.Protection(service).unusable == nil
+                && ring.header(of: .payloads).form == .plain)
         #expect(try RecordVault(ring).open(record, .payloads, place: "1") == [1])
         try FileSystem.remove(keyFile)
         let other = make(.off)
-        #expect(other.status().unusable == true && other.status().why?.contains("can't be read") == true)
+        #expect(
+            StatusMessage.Protection(other).unusable == true
+                && StatusMessage.Protection(other).why?.contains("can't be read") == true)
     }
 
     // MARK: - The lock
@@ -201,24 +216,41 @@ final class ProtectionServiceTests {
             Issue.record("\(published)")
             return
         }
-        #expect(service.status().state == "unlocked" && available(service) == Self.all)
+        #expect(StatusMessage.Protection(service).state == "unlocked" && available(service) == Self.all)
         waitUntilLocked(service)
         #expect(published.last == .unavailable && available(service) == [.completeUntilFirstUserAuthentication])
-        #expect(service.status().why?.contains("a command locked it") == true)
+        #expect(StatusMessage.Protection(service).why?.contains("a command locked it") == true)
 
         let reborn = make(.file(keyFile))
-        #expect(reborn.status().state == "locked")
+        #expect(StatusMessage.Protection(reborn).state == "locked")
         #expect(available(reborn) == [.completeUntilFirstUserAuthentication])
         #expect(unlock(reborn) == nil && published.last == .available && available(reborn) == Self.all)
-        #expect(make(.file(keyFile)).status().state == "unlocked")
+        #expect(StatusMessage.Protection(make(.file(keyFile))).state == "unlocked")
     }
 
     @Test("Unlocking within the grace period drops nothing, and is told")
     func grace() throws {
-        let service = make(.file(keyFile))
+        let service = make(.file(keyFile), gracePeriod: .seconds(60))
         try service.lockByCommand()
         #expect(unlock(service) == nil && published.last == .available && published.count == 2)
-        #expect(service.status().state == "unlocked")
+        #expect(StatusMessage.Protection(service).state == "unlocked")
+    }
+
+    @Test("A machine that slept over the grace period gives no key to an unlocking that comes before its timer")
+    func asleep() throws {
+        let service = make(.passphrase, gracePeriod: .milliseconds(1))
+        let key = try RootKey.random()
+        try service.setPassphrase(Self.passphrase, key)
+        for isScreen in [true, false] {
+            try service.lockByCommand()
+            let end = BootClock.now().advanced(by: .milliseconds(1))
+            // The loop doesn't turn, as in a machine that is asleep.
+            while BootClock.now() <= end {}
+            if isScreen { service.lock.onUnlock() } else { #expect(unlock(service)?.code == .locked) }
+            #expect(StatusMessage.Protection(service).state == "locked")
+            #expect(available(service) == [.completeUntilFirstUserAuthentication])
+            #expect(unlock(service, key) == nil && available(service) == Self.all)
+        }
     }
 
     @Test("After a start of the machine, what a passphrase opens is locked as a whole")
@@ -227,7 +259,7 @@ final class ProtectionServiceTests {
         try service.setPassphrase(Self.passphrase, try RootKey.random())
         #expect(available(service) == Self.all)
         let reborn = make(.passphrase, boot: "boot 2")
-        #expect(reborn.status().state == "locked" && available(reborn) == [])
+        #expect(StatusMessage.Protection(reborn).state == "locked" && available(reborn) == [])
         #expect(published == [.unavailable])
     }
 
@@ -237,10 +269,10 @@ final class ProtectionServiceTests {
     func passphrases() throws {
         let (first, second) = (try RootKey.random(), try RootKey.random())
         let service = make(.passphrase)
-        #expect(service.isOff && service.status().why?.contains("no passphrase is set yet") == true)
+        #expect(service.isOff && StatusMessage.Protection(service).why?.contains("no passphrase is set yet") == true)
         try service.setPassphrase(Self.passphrase, first)
         let record = try RecordVault(service.distribution.ring).seal([1], .payloads, place: "1")
-        #expect(service.status().state == "unlocked" && service.message().passphrase?.n == 2)
+        #expect(StatusMessage.Protection(service).state == "unlocked" && ProtectionMessage(service).passphrase?.n == 2)
 
         let reborn = make(.passphrase)
         #expect(unlock(reborn)?.code == .locked && unlock(reborn, second)?.code == .badCredential)
@@ -259,7 +291,7 @@ final class ProtectionServiceTests {
         let service = make(.passphrase)
         let wrong = try RootKey.random()
         for _ in 0..<5 { #expect(unlock(service, wrong)?.code == .badCredential) }
-        #expect(unlock(service, right)?.code == .limitReached && service.status().state == "locked")
+        #expect(unlock(service, right)?.code == .limitReached && StatusMessage.Protection(service).state == "locked")
     }
 
     @Test("A passphrase is refused where the configuration names something else")
@@ -275,9 +307,11 @@ final class ProtectionServiceTests {
         let key = try RootKey.random()
         try make(.passphrase).setPassphrase(Self.passphrase, key)
         let service = make(.file(keyFile))
-        #expect(service.status().state == "locked" && service.status().why?.contains("what 'root_key' names") == true)
-        #expect(unlock(service, key) == nil && service.message().source == "keyFile")
-        #expect(make(.file(keyFile)).status().state == "unlocked")
+        #expect(
+            StatusMessage.Protection(service).state == "locked"
+                && StatusMessage.Protection(service).why?.contains("what 'root_key' names") == true)
+        #expect(unlock(service, key) == nil && ProtectionMessage(service).source == "keyFile")
+        #expect(StatusMessage.Protection(make(.file(keyFile))).state == "unlocked")
     }
 
     // MARK: - Keys
@@ -288,7 +322,7 @@ final class ProtectionServiceTests {
         let record = try RecordVault(service.distribution.ring).seal([1], .payloads, place: "1")
         let kind = ProtectionClass.completeUntilFirstUserAuthentication
         try service.rekey(ProtectionClass.withKeys)
-        #expect(service.message().classes.allSatisfy { $0.generation == 2 && $0.available })
+        #expect(ProtectionMessage(service).classes.allSatisfy { $0.generation == 2 && $0.available })
         let ring = service.distribution.ring
         #expect(ring.keys[kind]?.count == 2)
         #expect(try RecordVault(ring).open(record, .payloads, place: "1") == [1])
