@@ -11,9 +11,10 @@ package import RingwakeCore
 /// It is a value: ``write(_:)`` stores it. An operation that throws has changed nothing.
 package struct ProtectionFile: Equatable, Sendable {
     package static let name = "protection.json"
+    /// What isn't there without the file.
+    private static let loss = "Without it nobody can read the protected data; restore it from a backup"
     /// Maximum size of the file, in bytes. With all keys that there can be it has less than 32 KiB.
     package static let maximumBytes = 256 << 10
-    private static let mode: UInt32 = 0o600
     private static let checkPurpose = Array("ringwake root key check 1".utf8)
     private static let lookupPurpose = Array("ringwake look-up key 1".utf8)
 
@@ -40,19 +41,48 @@ package struct ProtectionFile: Equatable, Sendable {
 
     // MARK: - The file
 
-    /// Reads a file.
+    /// Reads a file, or its second copy.
     ///
+    /// - Parameter onDamage: gets what was wrong with one of the two, if the other one is good.
     /// - Returns: nil if there is none.
-    /// - Throws: `failed` for a damaged one, and for one of another version; `system`. The file stays as it is.
-    package static func read(_ path: String) throws(RingwakeError) -> ProtectionFile? {
-        let bytes: [UInt8]
-        do throws(FileSystemError) {
-            bytes = try FileSystem.read(path, maximumSize: maximumBytes)
-        } catch {
-            if error.isMissing { return nil }
-            throw RingwakeError(.system, "'\(path)' can't be read: \(error.reason); check its owner and the disk")
+    /// - Throws: `failed` if both are damaged, and for a file of another version; `system`. They stay as they are.
+    package static func read(
+        _ path: String, onDamage: (String) -> Void = { _ in }
+    ) throws(RingwakeError) -> ProtectionFile? {
+        let reading = files(at: path).read { (bytes) throws(DoubleFile.Fault) in
+            do throws(ProtectionDocument.Failure) {
+                return ProtectionFile(try ProtectionDocument(bytes))
+            } catch {
+                switch error {
+                case .schema: throw .refused(description(of: error, path))
+                case .damaged(let reason): throw .damaged(reason)
+                }
+            }
         }
-        return try ProtectionFile(bytes, path)
+        switch reading {
+        case .absent: return nil
+        case .found(let file, let damage):
+            if let damage { onDamage(damage) }
+            return file
+        case .refused(let why): throw RingwakeError(.failed, why)
+        case .lost(let reason): throw RingwakeError(.failed, description(of: .damaged(reason), path))
+        case .unreadable(let error):
+            throw RingwakeError(.system, "'\(error.path)' can't be read: \(error.reason). \(loss)")
+        }
+    }
+
+    private static func files(at path: String) -> DoubleFile {
+        let (directory, name) = FileSystem.split(path)
+        return DoubleFile(name: String(name), directory: directory, maximumSize: maximumBytes)
+    }
+
+    private static func description(of failure: ProtectionDocument.Failure, _ path: String) -> String {
+        switch failure {
+        case .schema(let schema):
+            "'\(path)' has schema \(schema), and this program reads schema \(ProtectionDocument.schema); start the version "
+                + "of Ringwake that wrote it"
+        case .damaged(let reason): "'\(path)' is damaged: \(reason). \(loss)"
+        }
     }
 
     /// Reads the content of a file.
@@ -62,30 +92,19 @@ package struct ProtectionFile: Equatable, Sendable {
         do throws(ProtectionDocument.Failure) {
             document = try ProtectionDocument(bytes)
         } catch {
-            switch error {
-            case .schema(let schema):
-                throw RingwakeError(
-                    .failed,
-                    "'\(path)' has schema \(schema), and this program reads schema \(ProtectionDocument.schema); start the "
-                        + "version of Ringwake that wrote it")
-            case .damaged(let reason):
-                throw RingwakeError(
-                    .failed,
-                    "'\(path)' is damaged: \(reason). Without it nobody can read the protected data; restore it from a "
-                        + "backup")
-            }
+            throw RingwakeError(.failed, Self.description(of: error, path))
         }
     }
 
     /// The content of the file.
     package var encoded: [UInt8] { document.encoded }
 
-    /// Replaces the file, durably and at once.
+    /// Replaces the file and its second copy, durably and each at once.
     ///
     /// - Throws: `system`.
     package func write(_ path: String) throws(RingwakeError) {
         do throws(FileSystemError) {
-            try FileSystem.replace(path, with: encoded, mode: Self.mode)
+            try Self.files(at: path).write(encoded)
         } catch {
             throw RingwakeError(
                 .system,
@@ -105,7 +124,7 @@ package struct ProtectionFile: Equatable, Sendable {
     /// The keys as they are available now.
     ///
     /// - Parameters:
-    ///   - rootKey: needed if a class is available.
+    ///   - rootKey: needed if a class is available. Without it there may be no key for look-ups; see ``lookupKey(_:)``.
     ///   - available: the classes whose records can be read. Of the others, only public keys are in the ring.
     ///   - classes: the class of each kind of data.
     /// - Throws: `badCredential` for a wrong root key, and for a key that was changed; `locked` without a root key.
@@ -113,7 +132,7 @@ package struct ProtectionFile: Equatable, Sendable {
         rootKey: RootKey?, available: Set<ProtectionClass>, classes: [ProtectedKind: ProtectionClass]
     ) throws(RingwakeError) -> KeyRing {
         if let rootKey { try verify(rootKey) }
-        var ring = KeyRing(classes: classes)
+        var ring = KeyRing(classes: classes, lookup: try lookupKey(rootKey))
         for keys in document.classes {
             guard available.contains(keys.protection) else {
                 ring.keys[keys.protection] = keys.generations.map(\.locked)

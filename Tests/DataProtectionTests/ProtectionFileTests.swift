@@ -12,6 +12,7 @@ import Testing
     private static let source = RootKeySource.keyFile("/etc/ringwake/protection.key")
     private static let classes: [ProtectedKind: ProtectionClass] = [
         .payloads: .complete, .callers: .completeUnlessOpen, .appState: .completeUntilFirstUserAuthentication,
+        .lists: .complete,
     ]
 
     init() throws {
@@ -55,7 +56,7 @@ import Testing
             try read.verify(rootKey)
         }
         #expect(try ProtectionFile.read(folder.path("none")) == nil)
-        try expect(.system, "can't be read") { _ = try ProtectionFile.read(folder.root) }
+        try expect(.failed, "is damaged: Is a directory") { _ = try ProtectionFile.read(folder.root) }
         try expect(.system, "can't be written") {
             try ProtectionFile.make(Self.source, rootKey).write(folder.path("no/folder"))
         }
@@ -98,7 +99,7 @@ import Testing
         try expect(.failed, "restore it from a backup") { _ = try ProtectionFile.read(path) }
         #expect(try folder.read(ProtectionFile.name) == half)
         try folder.write(ProtectionFile.name, [UInt8](repeating: 0x20, count: ProtectionFile.maximumBytes + 1))
-        try expect(.system, "File too large") { _ = try ProtectionFile.read(path) }
+        try expect(.failed, "is damaged: File too large") { _ = try ProtectionFile.read(path) }
     }
 
     @Test("Valid JSON that no version writes is refused, also with the right digest")
@@ -273,8 +274,10 @@ import Testing
         #expect(throws: RecordFailure.deleted(.complete)) { try vault(file).open(sealed, .payloads, place: "2") }
         #expect(try vault(file).open(others, .callers, place: "3") == [3])
         try file.write(path)
-        let stored = String(decoding: try folder.read(ProtectionFile.name), as: UTF8.self)
-        #expect(before[1...2].allSatisfy { !stored.contains($0) } && stored.contains(before[3]))
+        for name in [ProtectionFile.name, "copies/\(ProtectionFile.name)"] {
+            let stored = String(decoding: try folder.read(name), as: UTF8.self)
+            #expect(before[1...2].allSatisfy { !stored.contains($0) } && stored.contains(before[3]))
+        }
         #expect(try file.deleteKeys(of: .complete, rootKey: rootKey) == 4)
         try expect(.invalidRequest, "the class none has no keys") { try file.deleteKeys(of: .none, rootKey: rootKey) }
         try expect(.invalidRequest, "the class none has no keys") {

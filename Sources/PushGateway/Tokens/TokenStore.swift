@@ -57,7 +57,7 @@ package final class TokenStore {
     package init(directory: String) throws(RingwakeError) {
         self.directory = directory
         do throws(FileSystemError) {
-            for folder in ["apps", StateFiles.copies + "/apps"] {
+            for folder in ["apps", DoubleFile.copies + "/apps"] {
                 try FileSystem.createDirectory("\(directory)/\(folder)", mode: TokenStore.directoryMode)
             }
         } catch {
@@ -364,7 +364,7 @@ extension TokenStore {
     /// Reads the tokens in every app's file. Files that aren't named after an app are ignored.
     private func readApps() throws(RingwakeError) {
         var names: Set<String> = []
-        for folder in ["\(directory)/apps", "\(directory)/\(StateFiles.copies)/apps"] {
+        for folder in ["\(directory)/apps", "\(directory)/\(DoubleFile.copies)/apps"] {
             do throws(FileSystemError) {
                 names.formUnion(try FileSystem.entries(of: folder))
             } catch {

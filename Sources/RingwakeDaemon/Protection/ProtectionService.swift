@@ -64,7 +64,8 @@ final class ProtectionService {
         self.runLoop = runLoop
         self.logger = logger
         keys = OpenKeys(path: "\(directory)/\(ProtectionFile.name)")
-        sources = RootKeys(choice: settings.rootKey, path: keys.path, credentialsDirectory: credentialsDirectory)
+        sources = RootKeys(
+            choice: settings.rootKey, path: keys.path, credentialsDirectory: credentialsDirectory, logger: logger)
         lock.onLock = { [weak self] in self?.driver.submit(.lock) }
         lock.onUnlock = { [weak self] in self?.screenUnlocked() }
         take(sources.find())

@@ -2,6 +2,7 @@ internal import Cryptography
 internal import DaemonConfiguration
 internal import DataProtection
 internal import FileSystem
+internal import Logging
 internal import RingwakeCore
 
 /// Finds what opens the keys: what the configuration names, and what the file of keys was made with.
@@ -34,12 +35,13 @@ nonisolated struct RootKeys {
     let path: String
     /// `$CREDENTIALS_DIRECTORY`.
     let credentialsDirectory: String?
+    let logger: Logger
 
     /// Reads the file of keys, or makes it where that needs no person.
     func find() -> Finding {
         let file: ProtectionFile?
         do throws(RingwakeError) {
-            file = try ProtectionFile.read(path)
+            file = try ProtectionFile.read(path) { logger.warning("the file of keys", metadata: ["damage": "\($0)"]) }
         } catch {
             return .broken(error.message, nil)
         }

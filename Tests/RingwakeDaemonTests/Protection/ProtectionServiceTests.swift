@@ -32,6 +32,7 @@ final class ProtectionServiceTests {
 
     private var keyFile: String { folder + "/root.key" }
     private var file: String { folder + "/" + ProtectionFile.name }
+    private var copy: String { folder + "/copies/" + ProtectionFile.name }
 
     /// A service of one boot. It locks by command only.
     private func make(
@@ -169,7 +170,7 @@ final class ProtectionServiceTests {
     func damaged() throws {
         _ = make(.file(keyFile))
         let good = try FileSystem.read(file, maximumSize: ProtectionFile.maximumBytes)
-        try FileSystem.replace(file, with: Array("{".utf8), mode: 0o600)
+        for path in [file, copy] { try FileSystem.replace(path, with: Array("{".utf8), mode: 0o600) }
         let service = make(.file(keyFile))
         #expect(
             StatusMessage.Protection(service).unusable == true
@@ -187,6 +188,24 @@ final class ProtectionServiceTests {
         #expect(
             unlock(service) == nil && StatusMessage.Protection(service).state == "unlocked"
                 && StatusMessage.Protection(service).unusable == nil)
+    }
+
+    @Test("A file of keys that is damaged or gone is replaced by its second copy", arguments: [true, false])
+    func copies(isGone: Bool) throws {
+        _ = make(.file(keyFile))
+        let good = try FileSystem.read(file, maximumSize: ProtectionFile.maximumBytes)
+        for path in [file, copy] {
+            if isGone {
+                try FileSystem.remove(path)
+            } else {
+                try FileSystem.replace(path, with: Array(good.dropLast()), mode: 0o600)
+            }
+            let service = make(.file(keyFile))
+            #expect(StatusMessage.Protection(service).state == "unlocked" && available(service) == Self.all)
+            for path in [file, copy] {
+                #expect(try FileSystem.read(path, maximumSize: ProtectionFile.maximumBytes) == good)
+            }
+        }
     }
 
     @Test("Switched off, what was protected can be read, and new records are written as they are")

@@ -116,7 +116,15 @@ def test_a_missing_key_locks_and_calls_ring_until_it_is_back(make_daemon) -> Non
 def test_a_damaged_file_of_keys_stops_no_call_and_is_not_replaced(make_daemon) -> None:
     daemon, protection = by_key_file(make_daemon)
     good = protection.file.read_bytes()
+    copy = protection.file.parent / "copies" / protection.file.name
+    assert copy.read_bytes() == good
+    # One of the two is enough.
     protection.file.write_bytes(good[: len(good) // 2])
+    reborn(daemon)
+    assert protection.message["state"] == "unlocked" and protection.file.read_bytes() == good
+    assert "its second copy is used" in daemon.log
+    for file in (protection.file, copy):
+        file.write_bytes(good[: len(good) // 2])
     reborn(daemon)
     assert protection.message["unusable"] and "is damaged" in protection.message["why"]
     assert start_call(daemon)
