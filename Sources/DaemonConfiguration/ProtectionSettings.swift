@@ -64,10 +64,11 @@ package struct ProtectionClasses: Sendable, Equatable {
     package var payloads = ProtectedKind.payloads.standardClass
     package var callers = ProtectedKind.callers.standardClass
     package var appState = ProtectedKind.appState.standardClass
+    package var lists = ProtectedKind.lists.standardClass
 
     /// By kind.
     package var byKind: [ProtectedKind: ProtectionClass] {
-        [.payloads: payloads, .callers: callers, .appState: appState]
+        [.payloads: payloads, .callers: callers, .appState: appState, .lists: lists]
     }
 }
 
@@ -83,6 +84,7 @@ extension ProtectionSettings {
         .init("payloads", .word, \.payloads),
         .init("callers", .word, \.callers),
         .init("app_state", .word, \.appState),
+        .init("lists", .word, \.lists),
     ]
 }
 

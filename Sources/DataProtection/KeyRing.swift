@@ -53,10 +53,16 @@ package struct KeyRing: Sendable {
     package var keys: [ProtectionClass: [ClassKey]]
     /// The class of each kind of data. A kind that isn't named, and one whose class has no key, is stored as it is.
     package var classes: [ProtectedKind: ProtectionClass]
+    /// For look-ups in lists of callers. It stays while the device is locked. Nil until the root key was there once.
+    package var lookup: LookupKey?
 
-    package init(keys: [ProtectionClass: [ClassKey]] = [:], classes: [ProtectedKind: ProtectionClass] = [:]) {
+    package init(
+        keys: [ProtectionClass: [ClassKey]] = [:], classes: [ProtectedKind: ProtectionClass] = [:],
+        lookup: LookupKey? = nil
+    ) {
         self.keys = keys
         self.classes = classes
+        self.lookup = lookup
     }
 
     /// Nothing is protected.
@@ -85,6 +91,15 @@ package struct KeyRing: Sendable {
             || keys[record.protection, default: []].contains {
                 $0.generation > record.generation && !ClassKey.temporaryGenerations.contains($0.generation)
             }
+    }
+
+    /// Whether lists of callers can be read and changed now. That needs the key for look-ups as well.
+    package var areListsAvailable: Bool {
+        switch header(of: .lists).form {
+        case .plain: true
+        case .encrypted: lookup != nil
+        case .sealed: false
+        }
     }
 
     /// Whether records of a class can be read now.

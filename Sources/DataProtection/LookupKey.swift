@@ -1,8 +1,8 @@
 internal import Cryptography
 package import RingwakeCore
 
-/// Makes the keyed hashes by which a locked device will look up callers. Nobody can find a number by its hash without the
-/// key. With the key it can be found by trying all numbers.
+/// Makes the keyed hashes by which a locked device looks up callers. Nobody can find a number by its hash without the key.
+/// With the key it can be found by trying all numbers.
 package struct LookupKey: Sendable {
     /// The size of a hash, in bytes: that of no other number among all that there are.
     package static let hashBytes = 16

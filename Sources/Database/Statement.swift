@@ -204,6 +204,12 @@ extension String: SQLiteValue {
     package func bind(to statement: Statement) { statement.bind(self) }
 }
 
-extension String?: SQLiteValue {
+extension [UInt8]: SQLiteValue {
     package func bind(to statement: Statement) { statement.bind(self) }
+}
+
+extension Optional: SQLiteValue where Wrapped: SQLiteValue {
+    package func bind(to statement: Statement) {
+        if let self { self.bind(to: statement) } else { statement.bind(Int64?.none) }
+    }
 }

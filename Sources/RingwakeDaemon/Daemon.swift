@@ -120,7 +120,7 @@ final class Daemon {
             directory: configuration.stateDirectory, runLoop: runLoop, logger: logger, limits: configuration.journal,
             clocks: clocks, keys: protection.distribution.ring)
         callerLists = CallerLists(
-            journal: journal, dialling: configuration.restrictions.dialling,
+            journal: journal, dialling: configuration.restrictions.dialling, keys: protection.distribution.ring,
             stateDirectory: configuration.stateDirectory, logger: logger)
         restoration = Restoration(journal: journal, excluded: Set(configuration.notRestored), logger: logger)
         calls = CallDriver(
@@ -133,7 +133,8 @@ final class Daemon {
         network = NetworkWatch(runLoop: runLoop, configuration: configuration, logger: logger)
         queries = NetworkQueries(network: network, runLoop: runLoop)
         judge = ClockJudge(journal: journal, logger: logger)
-        protectedData = ProtectedData(protection, journal: journal, calls: calls, restoration: restoration)
+        protectedData = ProtectedData(
+            protection, journal: journal, calls: calls, lists: callerLists, restoration: restoration)
         do throws(RingwakeError) {
             try registerAppsIfPossible()
             try watchSignals()

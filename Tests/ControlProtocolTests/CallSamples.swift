@@ -46,9 +46,9 @@ enum CallSamples {
 
     static let restricted = CallMessage(
         call: "c5", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
-        team: "TEAM123456", state: "ended", reason: "blocked", detail: "blocked by the list 'spam' (+49900*)",
+        team: "TEAM123456", state: "ended", reason: "blocked", detail: "blocked by the list 'spam'",
         missed: false, pushId: "A-5", caller: "+49900123456", callerName: nil, video: false,
-        restriction: RestrictionMessage(kind: "blocked", detail: "blocked by the list 'spam' (+49900*)"), attempt: 0,
+        restriction: RestrictionMessage(kind: "blocked", detail: "blocked by the list 'spam'"), attempt: 0,
         pid: nil, deadlineMs: nil, receivedAt: "2026-11-21T18:58:52.123Z",
         timeline: [Hop(stage: "received", atUs: 0)])
 

@@ -59,5 +59,5 @@ enum ScreeningSamples {
 
     static let blocked = CallerCheckMessage(
         caller: "+49900123456", rings: false, list: "spam", pattern: "+49900*", identifiedAs: "premium rate",
-        restriction: RestrictionMessage(kind: "blocked", detail: "blocked by the list 'spam' (+49900*)"))
+        restriction: RestrictionMessage(kind: "blocked", detail: "blocked by the list 'spam'"))
 }

@@ -15,7 +15,7 @@ struct ProtectionConfigurationTests {
             protection.classes.byKind
                 == [
                     .payloads: .completeUntilFirstUserAuthentication, .callers: .completeUntilFirstUserAuthentication,
-                    .appState: .completeUntilFirstUserAuthentication,
+                    .appState: .completeUntilFirstUserAuthentication, .lists: .completeUntilFirstUserAuthentication,
                 ])
     }
 
@@ -30,11 +30,14 @@ struct ProtectionConfigurationTests {
             payloads = "complete"
             callers = "none"
             app_state = "completeUnlessOpen"
+            lists = "none"
             """
         ).load().protection
         #expect(protection.rootKey == .file("/etc/ringwake/protection.key") && protection.lock == .command)
         #expect(
-            protection.classes.byKind == [.payloads: .complete, .callers: .none, .appState: .completeUnlessOpen])
+            protection.classes.byKind == [
+                .payloads: .complete, .callers: .none, .appState: .completeUnlessOpen, .lists: .none,
+            ])
     }
 
     @Test("Each word for the root key is read", arguments: ["auto", "off", "credential", "passphrase", "tpm"])

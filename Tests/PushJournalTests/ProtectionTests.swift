@@ -12,16 +12,20 @@ struct ProtectionTests {
     private static let statePath = "app/com.example.phone/state"
 
     private let key: ClassKey
+    private let lookup: LookupKey?
 
     init() throws {
         key = try ClassKey.generate(1)
+        let rootKey = try RootKey.random()
+        lookup = try ProtectionFile.make(.keyFile("/x"), rootKey).lookupKey(rootKey)
     }
 
     private func ring(
         _ keys: [ClassKey], _ protection: ProtectionClass = .complete, _ kinds: [ProtectedKind] = ProtectedKind.allCases
     ) -> KeyRing {
         KeyRing(
-            keys: [protection: keys], classes: Dictionary(uniqueKeysWithValues: kinds.map { ($0, protection) }))
+            keys: [protection: keys], classes: Dictionary(uniqueKeysWithValues: kinds.map { ($0, protection) }),
+            lookup: lookup)
     }
 
     private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }

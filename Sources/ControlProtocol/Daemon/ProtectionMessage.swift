@@ -8,7 +8,7 @@ package struct ProtectionMessage: Codable, Equatable, Sendable {
         package var available: Bool
         /// Of its present key; nil: it has none.
         package var generation: UInt32?
-        /// The kinds of data that have this class: `payloads`, `callers`, `appState`.
+        /// The kinds of data that have this class: `payloads`, `callers`, `appState`, `lists`.
         package var kinds: [String]
         /// How far its data is written again under the present key; nil: it is.
         package var rekeying: Progress?

@@ -6,6 +6,8 @@ nonisolated struct ListEdits {
     let store: Store
     let limits: JournalLimits
 
+    private var records: ListRecords { ListRecords(vault: store.vault) }
+
     func create(_ name: String, _ kind: CallerListKind?) throws(SQLiteFailure) -> Result<
         CallerListResult, RingwakeError
     > {
@@ -53,9 +55,12 @@ nonisolated struct ListEdits {
         }
         var count = old.entries
         var new = old
+        var (rows, keys): ([Store.EntryRow], [[UInt8]]) = ([], [])
+        for entry in added { rows.append(try records.row(of: entry, in: list.generation)) }
+        for pattern in removed { keys.append(try records.key(ofPattern: pattern.description)) }
         try store.transaction { () throws(SQLiteFailure) in
-            count -= try store.remove(removed, from: list.generation)
-            count += try store.insert(added.map(Store.EntryRow.init)[...], into: list.generation)
+            count -= try store.remove(keys, from: list.generation)
+            count += try store.insert(rows, into: list.generation)
             // The list is no longer equal to its source, so it has no ETag. The source stays.
             new = CallerListRecord(
                 name: name, kind: old.kind, source: old.source, etag: nil, updatedWallClock: store.clocks.wall(),
@@ -70,20 +75,13 @@ nonisolated struct ListEdits {
         _ name: String, after: String?, limit: Int
     ) throws(SQLiteFailure) -> Result<CallerListResult, RingwakeError> {
         guard let list = try store.list(named: name) else { return .failure(ListError.noList(name)) }
+        let key: [UInt8]? = if let after { try records.key(ofPattern: after) } else { nil }
         let rows = try store.entries(
-            of: list.generation, after: after, limit: max(0, min(limit, limits.maximumAnswers)))
-        return .success(.entries(rows.compactMap(\.entry)))
-    }
-}
-
-nonisolated extension Store.EntryRow {
-    init(_ entry: CallerEntry) {
-        self.init(pattern: entry.pattern.description, label: entry.label)
-    }
-
-    /// Nil if no version writes such a pattern.
-    var entry: CallerEntry? {
-        guard let pattern = try? CallerPattern(pattern) else { return nil }
-        return CallerEntry(pattern: pattern, label: label)
+            of: list.generation, after: key, limit: max(0, min(limit, limits.maximumAnswers)))
+        do throws(RingwakeError) {
+            return .success(.entries(try records.readable(rows, in: list.generation)))
+        } catch {
+            return .failure(error)
+        }
     }
 }

@@ -5,14 +5,15 @@ internal import RingwakeCore
 nonisolated struct ListImports {
     /// The entries of one request to add to an import; those before `next` have been added.
     struct Adding {
-        /// In the order of the store, so that neighbours share a page. Entries with the same pattern stay in order.
-        fileprivate let rows: [Store.EntryRow]
+        /// In the order of the patterns, so that neighbours share a page if their keys are the patterns. Entries with the
+        /// same pattern stay in order.
+        fileprivate let entries: [CallerEntry]
         fileprivate var next = 0
 
         init(_ entries: [CallerEntry]) {
-            rows = entries.map(Store.EntryRow.init).enumerated()
+            self.entries = entries.map { (pattern: $0.pattern.description, entry: $0) }.enumerated()
                 .sorted { ($0.element.pattern, $0.offset) < ($1.element.pattern, $1.offset) }
-                .map(\.element)
+                .map(\.element.entry)
         }
     }
 
@@ -23,8 +24,8 @@ nonisolated struct ListImports {
         /// The generation of its entries.
         let generation: Int64
         var entries = 0
-        /// The highest pattern so far.
-        var last = ""
+        /// The highest key so far.
+        var last: [UInt8] = []
         /// When it was last used.
         var movedAt: BootInstant
 
@@ -75,19 +76,26 @@ nonisolated struct ListImports {
         _ adding: inout Adding, to id: CallerListImport.ID
     ) throws(SQLiteFailure) -> Result<CallerListResult, RingwakeError>? {
         guard var found = imports[id] else { return .failure(ListError.noImport(id)) }
-        let (rows, next) = (adding.rows, adding.next)
-        let isScattered = next < rows.count && rows[next].pattern <= found.last
-        let slice = rows[next...].prefix(isScattered ? limits.scatteredListStep : limits.listStep)
+        let entries = adding.entries[adding.next...]
+        let records = ListRecords(vault: store.vault)
+        let first = try entries.first.map { (entry) throws(SQLiteFailure) in
+            try records.key(ofPattern: entry.pattern.description)
+        }
+        // Hashes have another order than the patterns, so all of them are.
+        let isScattered =
+            records.isHashed || first.map { $0.lexicographicallyPrecedes(found.last) || $0 == found.last } == true
+        let slice = entries.prefix(isScattered ? limits.scatteredListStep : limits.listStep)
         // Other imports may finish first.
         let importing = imports.values.reduce(0) { $0 + $1.entries } - found.entries
         let others = try store.entryCount(except: found.list) + importing
         guard others + found.entries + slice.count <= limits.maximumListEntries else {
             return .failure(ListError.tooManyEntries(limits.maximumListEntries))
         }
-        var added = 0
+        var (added, rows): (Int, [Store.EntryRow]) = (0, [])
+        for entry in slice { rows.append(try records.row(of: entry, in: found.generation)) }
         do throws(SQLiteFailure) {
             try store.transaction { () throws(SQLiteFailure) in
-                added = try store.insert(slice, into: found.generation)
+                added = try store.insert(rows, into: found.generation)
             }
         } catch {
             // This import may have filled the disk.
@@ -95,11 +103,11 @@ nonisolated struct ListImports {
             throw error
         }
         found.entries += added
-        found.last = max(found.last, slice.last?.pattern ?? "")
+        if let last = rows.last?.key, found.last.lexicographicallyPrecedes(last) { found.last = last }
         found.movedAt = store.clocks.boot()
         imports[id] = found
         adding.next = slice.endIndex
-        return slice.endIndex < rows.count ? nil : .success(.listImport(found.described(id)))
+        return slice.endIndex < adding.entries.count ? nil : .success(.listImport(found.described(id)))
     }
 
     mutating func finish(

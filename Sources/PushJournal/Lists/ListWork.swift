@@ -9,6 +9,14 @@ nonisolated struct ListWork: Sendable {
 nonisolated enum ListRequest: Sendable {
     case command(CallerListCommand)
     case rebuildIndex(path: String, DiallingRules)
+
+    /// Whether it reads or writes entries, or changes what an index is built from.
+    var needsEntries: Bool {
+        switch self {
+        case .command(.all), .command(.create), .command(.abortImport): false
+        case .command, .rebuildIndex: true
+        }
+    }
 }
 
 nonisolated enum ListAnswer: Sendable {
@@ -29,6 +37,13 @@ nonisolated enum ListError {
         RingwakeError(
             .conflict,
             "the list \"\(list.name)\" is of the kind \(list.kind.rawValue); remove it, or choose another name.")
+    }
+
+    static func locked(_ protection: ProtectionClass) -> RingwakeError {
+        RingwakeError(
+            .locked,
+            "the entries of lists of callers have the protection class \(protection.rawValue), which is locked; unlock the "
+                + "device and try again")
     }
 
     static let badName = RingwakeError(

@@ -1,3 +1,4 @@
+internal import DataProtection
 internal import Database
 internal import RingwakeCore
 
@@ -55,6 +56,10 @@ nonisolated final class ListWorker {
     func step() throws(SQLiteFailure) -> Step {
         guard hasWork else { return .idle }
         let work = queue[position]
+        if work.request.needsEntries, let error = ListRecords(vault: store.vault).objection {
+            end(work, .failure(error))
+            return .taken
+        }
         switch work.request {
         case .command(let command): if let result = try run(command) { end(work, result.map { .result($0) }) }
         case .rebuildIndex(let path, let rules): return try rebuildIndex(path, rules, work)
@@ -123,7 +128,8 @@ nonisolated final class ListWorker {
         guard case .reading(var reading) = progress, let build else {
             // One build at a time.
             guard build?.isOver != false else { return .idle }
-            let order = IndexBuild.Order(path: path, generation: try store.listStamp(), rules: rules)
+            let order = IndexBuild.Order(
+                path: path, generation: try store.listStamp(), rules: rules, keys: store.vault.ring)
             progress = .reading(IndexReading(lists: try store.lists()))
             do throws(RingwakeError) {
                 build = try IndexBuild.start(order, mailbox: mailbox, ticket: work.ticket)

@@ -2,7 +2,7 @@ internal import Database
 internal import RingwakeCore
 
 /// A list, and the generation of its entries.
-nonisolated struct StoredList {
+nonisolated struct StoredList: Sendable {
     let record: CallerListRecord
     let generation: Int64
 }
@@ -86,49 +86,48 @@ nonisolated extension Store {
 
     // MARK: - Entries
 
-    /// The stored form of an entry.
+    /// The stored form of an entry; see ``ListRecords``.
     struct EntryRow: Sendable {
-        let pattern: String
-        let label: String?
+        let key: [UInt8]
+        let record: [UInt8]
     }
 
-    /// Adds entries. If the pattern already exists, its label is replaced.
+    /// Adds entries. One with the same key is replaced.
     /// - Returns: the number of new entries.
-    func insert(_ entries: ArraySlice<EntryRow>, into generation: Int64) throws(SQLiteFailure) -> Int {
+    func insert(_ entries: [EntryRow], into generation: Int64) throws(SQLiteFailure) -> Int {
         let insert = try Statement(
-            "INSERT INTO list_entry (generation, pattern, label) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            "INSERT INTO list_entry (generation, key, entry) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
             on: connection.database)
         let update = try Statement(
-            "UPDATE list_entry SET label = ?3 WHERE generation = ?1 AND pattern = ?2", on: connection.database)
+            "UPDATE list_entry SET entry = ?3 WHERE generation = ?1 AND key = ?2", on: connection.database)
         var added = 0
         for entry in entries {
-            try insert.run(generation, entry.pattern, entry.label)
+            try insert.run(generation, entry.key, entry.record)
             added += connection.changes
-            if connection.changes == 0 { try update.run(generation, entry.pattern, entry.label) }
+            if connection.changes == 0 { try update.run(generation, entry.key, entry.record) }
         }
         return added
     }
 
     /// Removes entries.
     /// - Returns: the number of removed entries.
-    func remove(_ patterns: [CallerPattern], from generation: Int64) throws(SQLiteFailure) -> Int {
-        let delete = try Statement(
-            "DELETE FROM list_entry WHERE generation = ?1 AND pattern = ?2", on: connection.database)
+    func remove(_ keys: [[UInt8]], from generation: Int64) throws(SQLiteFailure) -> Int {
+        let delete = try Statement("DELETE FROM list_entry WHERE generation = ?1 AND key = ?2", on: connection.database)
         var removed = 0
-        for pattern in patterns {
-            try delete.run(generation, pattern.description)
+        for key in keys {
+            try delete.run(generation, key)
             removed += connection.changes
         }
         return removed
     }
 
-    /// Entries sorted by pattern.
-    func entries(of generation: Int64, after: String?, limit: Int) throws(SQLiteFailure) -> [EntryRow] {
+    /// Entries sorted by key. No key is empty.
+    func entries(of generation: Int64, after key: [UInt8]?, limit: Int) throws(SQLiteFailure) -> [EntryRow] {
         let select = try connection.statement(
-            "SELECT pattern, label FROM list_entry WHERE generation = ?1 AND pattern > ?2 ORDER BY pattern LIMIT ?3",
-            generation, after ?? "", limit)
+            "SELECT key, entry FROM list_entry WHERE generation = ?1 AND key > ?2 ORDER BY key LIMIT ?3", generation,
+            key ?? [], limit)
         var rows: [EntryRow] = []
-        while try select.next() { rows.append(EntryRow(pattern: select.text(), label: select.optionalText())) }
+        while try select.next() { rows.append(EntryRow(key: select.bytes(), record: select.bytes())) }
         return rows
     }
 
@@ -156,12 +155,12 @@ nonisolated extension Store {
             hasRemains = false
             return false
         }
-        // In the order of the patterns, so that the rows of one step are adjacent. A blob sorts after any text.
+        // In the order of the keys, so that the rows of one step are adjacent.
         let delete =
-            "DELETE FROM list_entry WHERE generation = ?1 AND pattern <= ifnull((SELECT pattern FROM list_entry "
-            + "WHERE generation = ?1 ORDER BY pattern LIMIT 1 OFFSET ?2), x'')"
+            "DELETE FROM list_entry WHERE generation = ?1 AND key IN (SELECT key FROM list_entry WHERE generation = ?1 "
+            + "ORDER BY key LIMIT ?2)"
         try transaction { () throws(SQLiteFailure) in
-            try connection.run(delete, generation, count - 1)
+            try connection.run(delete, generation, count)
             if connection.changes < count { try takeFromRemains(generation) }
         }
         return true

@@ -207,11 +207,18 @@ package nonisolated struct PortableExport {
         },
         Source(
             kind: "list_entry",
-            sql: "SELECT name, pattern, label FROM list JOIN list_entry USING (generation) ORDER BY name, pattern"
-        ) { row, _, line in
+            sql: "SELECT name, generation, key, entry FROM list JOIN list_entry USING (generation) ORDER BY name, key"
+        ) { row, vault, line in
             line.add("list", row.text())
-            line.add("pattern", row.text())
-            line.add("label", row.optionalText())
+            let (generation, key) = (row.integer(), row.bytes())
+            let place = ListRecords.place(generation, key)
+            guard let content = open(row.bytes(), .lists, place: place, vault, &line) else { return false }
+            guard let entry = ListRecords.entry(key: key, content: content) else {
+                line.add("damaged", true)
+                return false
+            }
+            line.add("pattern", entry.pattern.description)
+            line.add("label", entry.label)
             return true
         },
         Source(kind: "device", sql: "SELECT id, version, data FROM device ORDER BY id") { row, _, line in

@@ -258,12 +258,18 @@ package nonisolated struct PortableImport {
     }
 
     private mutating func add(_ entry: PortableRecord.ListEntry) throws(SQLiteFailure) {
-        guard let generation = generations[entry.list] else { return count("list_entry", wasAdded: false) }
+        // It could not be read when the export was made.
+        guard let generation = generations[entry.list], let text = entry.pattern else {
+            return count("list_entry", wasAdded: false)
+        }
+        guard let pattern = try? CallerPattern(text) else {
+            throw unfit("the list '\(entry.list)' has an entry that is no caller or pattern, '\(text)'")
+        }
+        let row = try ListRecords(vault: store.vault).row(
+            of: CallerEntry(pattern: pattern, label: entry.label), in: generation)
         let insert = try connection.statement(
-            "INSERT OR IGNORE INTO list_entry (generation, pattern, label) VALUES (?1, ?2, ?3)")
-        try run(
-            insert, "list_entry", .integer(generation), .text(entry.pattern),
-            entry.label.map(StoreValue.text) ?? .null)
+            "INSERT OR IGNORE INTO list_entry (generation, key, entry) VALUES (?1, ?2, ?3)")
+        try run(insert, "list_entry", .integer(generation), .blob(row.key), .blob(row.record))
     }
 
     private mutating func add(_ mail: PortableRecord.Mail) throws(SQLiteFailure) {

@@ -72,7 +72,8 @@ nonisolated enum PortableRecord: Decodable {
 
     struct ListEntry: Decodable {
         let list: String
-        let pattern: String
+        /// Nil if the entry could not be read when the export was made.
+        let pattern: String?
         let label: String?
     }
 

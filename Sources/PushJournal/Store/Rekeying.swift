@@ -14,16 +14,36 @@ nonisolated struct Rekeying {
         let table: String
         /// Selects the rows after the one with these keys, each with its record last.
         let select: String
-        /// Writes the record (?1) of the row with these keys.
+        /// Writes what `seal` makes to the row with these keys, which are the last parameters.
         let update: String
         /// The number of keys.
         let keys: Int
         /// The keys before the first row.
         let start: [StoreValue]
+        /// Nil: the record of the same content. For a row that no version writes, nothing.
+        var seal: (@Sendable ([StoreValue], _ content: [UInt8], RecordVault) throws(SQLiteFailure) -> [StoreValue])?
         let place: @Sendable ([StoreValue]) -> String?
     }
 
     private static let passes: [Pass] = [
+        // First, because changes of lists wait for it: else the same pattern could have two keys.
+        Pass(
+            kind: .lists, table: "list_entry",
+            select: "SELECT generation, key, entry FROM list_entry WHERE (generation, key) > (?1, ?2) "
+                + "ORDER BY generation, key LIMIT ?3",
+            update: "UPDATE OR REPLACE list_entry SET key = ?1, entry = ?2 WHERE generation = ?3 AND key = ?4", keys: 2,
+            start: [.integer(.min), .blob([])],
+            seal: { (keys, content, vault) throws(SQLiteFailure) in
+                guard case .integer(let generation) = keys[0], case .blob(let key) = keys[1],
+                    let entry = ListRecords.entry(key: key, content: content)
+                else { return [] }
+                let row = try ListRecords(vault: vault).row(of: entry, in: generation)
+                return [.blob(row.key), .blob(row.record)]
+            }
+        ) { keys in
+            guard case .integer(let generation) = keys[0], case .blob(let key) = keys[1] else { return nil }
+            return ListRecords.place(generation, key)
+        },
         Pass(
             kind: .payloads, table: "payload",
             select: "SELECT call, push, bytes FROM payload WHERE (call, push) > (?1, ?2) ORDER BY call, push LIMIT ?3",
@@ -78,11 +98,18 @@ nonisolated struct Rekeying {
                     && !ClassKey.temporaryGenerations.contains(key.generation)
             }[...]
         (position, blocked, hasHidden, looked, written, total) = ([], [], false, 0, 0, 0)
+        if waiting.first?.kind == .lists, !ListRecords(vault: store.vault).canMakeKeys {
+            blocked.insert(.lists)
+            waiting.removeFirst()
+        }
         for pass in waiting { total += try store.connection.number("SELECT count(*) FROM \(pass.table)") }
     }
 
     /// Whether there is something to do.
     var isDue: Bool { !waiting.isEmpty }
+
+    /// Whether there is something to do in lists of callers.
+    var isDueForLists: Bool { waiting.first?.kind == .lists }
 
     /// Whether all records have the present key of their class.
     var isComplete: Bool { waiting.isEmpty && blocked.isEmpty }
@@ -97,7 +124,7 @@ nonisolated struct Rekeying {
             try store.transaction { () throws(SQLiteFailure) in
                 for change in changes {
                     let update = try store.connection.statement(pass.update)
-                    update.bind([.blob(change.record)] + change.keys)
+                    update.bind(change.values + change.keys)
                     try update.run()
                 }
             }
@@ -129,10 +156,10 @@ nonisolated struct Rekeying {
         return rows
     }
 
-    /// A row with its new record.
+    /// A row, and what is written to it.
     private struct Change {
         let keys: [StoreValue]
-        let record: [UInt8]
+        let values: [StoreValue]
     }
 
     private mutating func changes(of rows: [Row], _ pass: Pass, _ store: Store) throws(SQLiteFailure) -> [Change] {
@@ -152,7 +179,13 @@ nonisolated struct Rekeying {
             }
         }
         for (keys, place, content) in contents {
-            changes.append(Change(keys: keys, record: try store.vault.record(content, pass.kind, place: place)))
+            let values: [StoreValue] =
+                if let seal = pass.seal {
+                    try seal(keys, content, store.vault)
+                } else {
+                    [.blob(try store.vault.record(content, pass.kind, place: place))]
+                }
+            if !values.isEmpty { changes.append(Change(keys: keys, values: values)) }
         }
         return changes
     }

@@ -19,11 +19,11 @@ package nonisolated enum StoreModels {
             listStamp, epoch, device, mail,
         ])
 
-    /// Payloads, callers and what apps store are records with a protection class.
+    /// Payloads, callers, what apps store and the entries of lists are records with a protection class.
     private static let version8 = StoreModel(
         version: 8,
         [
-            boot, push, callWithCaller, payload, state, list, listEntry,
+            boot, push, callWithCaller, payload, state, list, listRecord,
             Entity("list_remains", [Column("generation", .integer, isKey: true)]),
             listStamp, epoch, device, mail, protection,
         ])
@@ -120,11 +120,19 @@ package nonisolated enum StoreModels {
             Column("generation", .integer, isUnique: true),
         ])
 
-    private static let listEntry = Entity(
-        "list_entry",
+    private static let listEntry = listEntry(
         [Column("generation", .integer), Column("pattern", .text), Column("label", .text, isRequired: false)],
-        key: ["generation", "pattern"], hasRowID: false,
-        relations: [Relation("list_entry.list", ["generation"], to: "list", ["generation"])])
+        key: "pattern")
+
+    /// See ``ListRecords``.
+    private static let listRecord = listEntry(
+        [Column("generation", .integer), Column("key", .blob), Column("entry", .blob)], key: "key")
+
+    private static func listEntry(_ columns: [Column], key: String) -> Entity {
+        Entity(
+            "list_entry", columns, key: ["generation", key], hasRowID: false,
+            relations: [Relation("list_entry.list", ["generation"], to: "list", ["generation"])])
+    }
 
     /// A new random stamp for each change of a list. It shows whether an index was built from the current entries.
     private static let listStamp = Entity(

@@ -22,7 +22,7 @@ nonisolated enum StoreRecords {
 
     /// How rows without records become such with records.
     static let policies: [MigrationPolicy] = [
-        records(of: "payload", "bytes", isEmptyKept: true), records(of: "state", "data"),
+        records(of: "payload", "bytes", isEmptyKept: true), records(of: "state", "data"), listEntries,
         MigrationPolicy(
             "call",
             makeRows: { (old) throws(MigrationFailure) in
@@ -55,6 +55,27 @@ nonisolated enum StoreRecords {
                 }
             }),
     ]
+
+    private static let listEntries = MigrationPolicy(
+        "list_entry",
+        makeRows: { (old) throws(MigrationFailure) in
+            var new: [String: StoreValue] = ["generation": old["generation"] ?? .null, "key": .null]
+            if case .text(let pattern)? = old["pattern"] { new["key"] = .blob(Array(pattern.utf8)) }
+            let label: [UInt8] = if case .text(let text)? = old["label"] { [0] + Array(text.utf8) } else { [] }
+            new["entry"] = .blob(RecordVault.plain(label))
+            return [new]
+        },
+        validate: { (context) throws(MigrationFailure) in
+            try context.requireEqual(
+                "SELECT count(*) FROM main.list_entry", "SELECT count(*) FROM new.list_entry", "entries of lists")
+            try context.requireEqual(
+                "SELECT ifnull(sum(length(CAST(pattern AS BLOB))), 0) FROM main.list_entry",
+                "SELECT ifnull(sum(length(key)), 0) FROM new.list_entry", "bytes of patterns in lists")
+            try context.requireEqual(
+                "SELECT ifnull(sum(length(CAST(label AS BLOB)) + 1), 0) + \(RecordHeader.bytes) * count(*) "
+                    + "FROM main.list_entry",
+                "SELECT ifnull(sum(length(entry)), 0) FROM new.list_entry", "bytes of labels in lists")
+        })
 
     /// A column whose bytes get a header, of a table that stays as it is otherwise.
     /// - Parameter isEmptyKept: whether no bytes mean that there is no content yet.

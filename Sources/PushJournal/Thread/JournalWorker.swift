@@ -255,7 +255,7 @@ nonisolated final class JournalWorker {
         do throws(SQLiteFailure) {
             try lookForStrangers()
             try makeRoomInLog()
-            guard try lists.step() == .taken else { return false }
+            guard try rekeying.isDueForLists ? rekey() : lists.step() == .taken else { return false }
         } catch {
             let failure = StoreError.of(error, path: store.path)
             if error.isDamage { damage = error }

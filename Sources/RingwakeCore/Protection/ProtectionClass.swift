@@ -28,6 +28,8 @@ package enum ProtectedKind: String, Codable, Hashable, Sendable, CaseIterable, C
     case callers
     /// What apps store with the daemon.
     case appState
+    /// The entries of the lists of callers. Which lists there are, everybody may know.
+    case lists
 
     /// The class of the kind if no other is configured.
     package var standardClass: ProtectionClass { .completeUntilFirstUserAuthentication }

@@ -72,7 +72,8 @@ package struct ScreeningRules: Sendable {
 
     private func listRestriction(_ call: ScreenedCall) -> Restriction? {
         guard let blocked = call.listed?.blocked else { return nil }
-        return Restriction(.blocked, "blocked by the list '\(blocked.list)' (\(blocked.pattern))")
+        // Without the pattern: it says who called, and this text is stored where a locked device can read it.
+        return Restriction(.blocked, "blocked by the list '\(blocked.list)'")
     }
 
     private func limitRestriction(_ call: ScreenedCall, _ caller: CallerHandle?, at now: BootInstant) -> Restriction? {

@@ -1,3 +1,4 @@
+internal import DataProtection
 internal import FileSystem
 internal import Logging
 internal import PushJournal
@@ -12,14 +13,22 @@ final class CallerLists {
 
     /// The index of the lists; nil if there are no lists.
     private var index: CallerIndex?
+    /// Whether the index differs from the lists, or there is none.
+    private var isStale = false
+    /// Whether the store is open, and has lists.
+    private var hasLists = false
+    private let vault: RecordVault
     /// How to read numbers without a country code.
     private var dialling: DiallingRules
     private let journal: PushJournal
     private let indexPath: String
     private let logger: Logger
 
-    init(journal: PushJournal, dialling: DiallingRules, stateDirectory: String, logger: Logger) {
+    init(
+        journal: PushJournal, dialling: DiallingRules, keys: KeyRing = .off, stateDirectory: String, logger: Logger
+    ) {
         self.journal = journal
+        vault = RecordVault(keys)
         self.dialling = dialling
         indexPath = stateDirectory + "/callers.index"
         self.logger = logger
@@ -32,6 +41,7 @@ final class CallerLists {
             return try index?.lookup(caller)
         } catch {
             logger.error("callers cannot be looked up", metadata: ["why": "\(error.message)"])
+            if error.code == .locked { return nil }
             index = nil
             rebuild { _ in }
             return nil
@@ -46,31 +56,42 @@ final class CallerLists {
         }
     }
 
-    /// Opens the index of the last run, or builds one if it doesn't match the lists.
-    /// - Parameter contents: nil while the store cannot be opened: the index is used as it is.
+    /// Opens the index of the last run, and builds it anew if it doesn't match the lists. Until that is done it is used
+    /// as it is.
+    /// - Parameter contents: nil while the store cannot be opened.
     func begin(_ contents: JournalContents?) {
         index = nil
         // 0: no list was ever made.
         guard contents?.listGeneration != 0 else { return }
+        hasLists = contents != nil
         do throws(RingwakeError) {
-            let index = try CallerIndex(indexPath)
-            if index.generation == contents?.listGeneration ?? index.generation, index.isBuilt(with: dialling) {
-                self.index = index
-                return
-            }
-            guard contents != nil else { return }
-            logger.notice("index of callers is older than the lists, and built anew")
+            let index = try CallerIndex(indexPath, vault)
+            self.index = index
+            isStale = index.generation != contents?.listGeneration ?? index.generation
+            if isStale { logger.notice("index of callers is older than the lists, and built anew") }
         } catch {
-            guard contents != nil else { return }
-            logger.notice("index of callers is built anew", metadata: ["why": "\(error.message)"])
+            isStale = true
+            if hasLists { logger.notice("index of callers is built anew", metadata: ["why": "\(error.message)"]) }
         }
-        rebuild { _ in }
+        refresh()
     }
 
     /// Rebuilds the index if the dialling rules have changed.
     func reconfigure(_ dialling: DiallingRules) {
         self.dialling = dialling
-        guard let index, !index.isBuilt(with: dialling) else { return }
+        refresh()
+    }
+
+    /// Takes the present keys of the lists' entries.
+    func use(_ keys: KeyRing) {
+        vault.use(keys)
+        refresh()
+    }
+
+    /// Rebuilds the index if it needs that, and the entries can be read.
+    private func refresh() {
+        let isOutdated = index.map { !$0.isBuilt(with: dialling) || !$0.hasPresentKeys } ?? false
+        guard hasLists, isStale || isOutdated, vault.ring.areListsAvailable else { return }
         rebuild { _ in }
     }
 
@@ -79,11 +100,13 @@ final class CallerLists {
         waiters.append(completion)
         guard !isBuilding else { return }
         isBuilding = true
+        hasLists = true
         let served = waiters
         waiters = []
         journal.rebuildIndex(at: indexPath, rules: dialling) { [self] result in
             isBuilding = false
             let outcome = result.flatMap { _ in open() }
+            isStale = (try? outcome.get()) == nil
             if case .failure(let error) = outcome {
                 logger.error(
                     "index of callers not built, the old one stays in force", metadata: ["why": "\(error.message)"])
@@ -95,7 +118,7 @@ final class CallerLists {
 
     private func open() -> Result<Void, RingwakeError> {
         do throws(RingwakeError) {
-            index = try CallerIndex(indexPath)
+            index = try CallerIndex(indexPath, vault)
             return .success(())
         } catch {
             return .failure(error)

@@ -16,7 +16,7 @@ nonisolated struct OpenKeys {
     /// The public keys of the file. Without a file, keys that nobody stores: what they protect can be read while this
     /// process lives, and never afterwards. So only what arrives is protected by them, and nothing that is stored already.
     func closedRing(_ classes: [ProtectedKind: ProtectionClass]) throws(RingwakeError) -> KeyRing {
-        if let file { return try file.ring(rootKey: nil, available: [], classes: classes) }
+        if let file { return try file.ring(rootKey: rootKey, available: [], classes: classes) }
         var ring = KeyRing(classes: classes)
         for protection in ProtectionClass.withKeys {
             ring.keys[protection] = [try ClassKey.generate(.random(in: ClassKey.temporaryGenerations))]

@@ -13,14 +13,19 @@ final class ProtectedData {
     private let protection: ProtectionService
     private let journal: PushJournal
     private let calls: CallDriver
+    private let lists: CallerLists
     private let restoration: Restoration
     /// The classes that can be read; at first those with which the journal was opened.
     private var available: Set<ProtectionClass>
 
-    init(_ protection: ProtectionService, journal: PushJournal, calls: CallDriver, restoration: Restoration) {
+    init(
+        _ protection: ProtectionService, journal: PushJournal, calls: CallDriver, lists: CallerLists,
+        restoration: Restoration
+    ) {
         self.protection = protection
         self.journal = journal
         self.calls = calls
+        self.lists = lists
         self.restoration = restoration
         available = Set(ProtectionClass.allCases.filter(protection.distribution.ring.isAvailable))
     }
@@ -41,6 +46,7 @@ final class ProtectedData {
         self.available = available
         calls.submit(.protectionChanged(ProtectionState(classes: keys.classes, available: available)))
         journal.use(keys)
+        lists.use(keys)
         guard isMore else { return journal.barrier { _ in completion() } }
         // While the store can't be opened there is nothing to show: it is read when it is.
         journal.readProtected { [restoration, calls] result in

@@ -110,7 +110,7 @@ struct DamagedIndexTests {
         // A label that is too large, and a list that is not there.
         for change in ["label = zeroblob(100000)", "list = 99", "list = -1"] {
             _ = try whole()
-            try run(["UPDATE caller SET \(change) WHERE key = 'alice@example.org'"])
+            try run(["UPDATE caller SET \(change) WHERE key = CAST('alice@example.org' AS BLOB)"])
             let index = try CallerIndex(folder.index)
             #expect(try index.lookup(CallerHandle("+491000"))?.blocked != nil)
             let error = #expect(throws: RingwakeError.self) { try index.lookup(CallerHandle("alice@example.org")) }

@@ -122,7 +122,9 @@ struct ListFailureTests {
         harness.journal.close()
         do {
             let probe = try StoreProbe(harness.directory.store)
-            try probe.run("INSERT INTO list_entry SELECT generation, '*no*pattern*', 'x' FROM list WHERE name = 'good'")
+            try probe.run(
+                "INSERT INTO list_entry SELECT generation, CAST('*no*pattern*' AS BLOB), x'01' "
+                    + "FROM list WHERE name = 'good'")
             try probe.run("INSERT INTO list VALUES ('bad', 'nonsense', NULL, NULL, 0, 5, 77)")
             try probe.run("INSERT INTO list VALUES ('huge', 'block', NULL, NULL, 0, 9223372036854775807, 78)")
             try probe.run("INSERT INTO list_remains VALUES (9), (-1), (9223372036854775806)")

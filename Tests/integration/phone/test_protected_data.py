@@ -14,7 +14,7 @@ from support.waiting import until
 
 SECRETS = ("+49301234567", "Ada Geheim", "payload-secret", "state-secret")
 CALL = {"caller": SECRETS[0], "name": SECRETS[1], "more": SECRETS[2]}
-KINDS = ("payloads", "callers", "app_state")
+KINDS = ("payloads", "callers", "app_state", "lists")
 MORE = PAYLOAD + "[restoration]\nstate = true\n"
 
 
@@ -186,3 +186,58 @@ def test_a_deleted_key_takes_its_data_with_it_at_once(telephone, tmp_path: Path)
         state(daemon, status=5)
     # What comes now has a new key.
     assert caller(daemon, rings_and_ends(app)) == KNOWN
+
+
+LISTED = ("+49900111222", "Berta Geheim")
+
+
+def test_a_locked_device_blocks_whom_a_list_names_and_shows_nobody_the_list(telephone) -> None:
+    app = begin(telephone, None)
+    daemon, protection = app.daemon, Protection(app.daemon)
+    user(daemon, "block", "add", LISTED[0], "--label", LISTED[1])
+    user(daemon, "block", "add", SECRETS[0], "--identify", "--label", LISTED[1])
+    daemon.stop()
+    classes(daemon, "complete")
+    daemon.write_configuration()
+    daemon.start()
+    daemon.log_mentions("records were written again with new keys")
+
+    def is_hidden() -> bool:
+        files = [path.read_bytes() for path in (daemon.directory / "state").rglob("*") if path.is_file()]
+        return not any(secret.encode() in file for file in files for secret in (*LISTED, SECRETS[0]))
+
+    until(is_hidden, 20, "the index of callers to be built with the keys")
+    ends(daemon, send(daemon, caller=LISTED[0]), "blocked")
+    assert caller(daemon, rings_and_ends(app)) == KNOWN
+    user(daemon, "protection", "lock")
+    protection.waits_until("locked")
+    for again in (False, True):
+        if again:
+            daemon.kill()
+            daemon.start()
+        ends(daemon, send(daemon, caller=LISTED[0]), "blocked")
+        call = send(daemon, **CALL)
+        assert "identifiedAs" not in daemon.control.wait_for(call, "ringing")
+        user(daemon, "call", "decline", call)
+        ends(daemon, call, "declined")
+        assert [one["list"] for one in daemon.control.get("/v1/lists")["lists"]] == ["blocked", "known"]
+        for method, path, body in (
+            ("GET", "/v1/lists/blocked", None),
+            ("POST", "/v1/lists/blocked/entries", {"add": [{"pattern": "+4989"}]}),
+            ("DELETE", "/v1/lists/blocked", None),
+        ):
+            status, error = daemon.control.request(method, path, body)
+            assert status == 423 and "complete" in error["message"], (method, status, error)
+        assert is_hidden()
+    user(daemon, "protection", "unlock")
+    entries = daemon.control.get("/v1/lists/blocked")["entries"]
+    assert [(one["pattern"], one["label"]) for one in entries] == [LISTED]
+    user(daemon, "block", "remove", LISTED[0])
+    call = send(daemon, caller=LISTED[0])
+    daemon.control.wait_for(call, "ringing")
+    user(daemon, "call", "decline", call)
+    # What was listed is gone with its key, and nobody is blocked.
+    user(daemon, "block", "add", LISTED[0])
+    ends(daemon, send(daemon, caller=LISTED[0]), "blocked")
+    user(daemon, "protection", "delete", "complete", "--yes")
+    until(lambda: not daemon.control.get("/v1/lists/blocked")["entries"], 20, "the entries to be gone")

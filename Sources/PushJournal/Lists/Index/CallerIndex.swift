@@ -1,4 +1,5 @@
 internal import CRingwakeSQLite
+package import DataProtection
 internal import Database
 internal import FileSystem
 internal import Glibc
@@ -15,6 +16,9 @@ package nonisolated final class CallerIndex {
 
     private let path: String
     private let rules: String
+    /// Identifies the keys that it was built with; see ``IndexRecords``.
+    private let protection: String
+    private let records: IndexRecords
     private let lists: [(name: String, kind: CallerListKind)]
     /// In bytes, longest first.
     private let prefixLengths: [Int]
@@ -30,10 +34,12 @@ package nonisolated final class CallerIndex {
     private static let maximumLists = 256
 
     /// Opens an index that ``CallerIndexBuilder`` wrote.
+    /// - Parameter vault: has the present keys. They may change while the index is open.
     /// - Throws: `notFound` if there is none, `failed` if it is damaged or of another version, `system` if it cannot be
     ///   read. After each error, build it again.
-    package init(_ path: String) throws(RingwakeError) {
+    package init(_ path: String, _ vault: RecordVault = RecordVault()) throws(RingwakeError) {
         self.path = path
+        records = IndexRecords(vault: vault)
         do {
             // Open only regular files: a pipe would block the daemon.
             let size = try FileSystem.size(ofFile: path)
@@ -52,6 +58,7 @@ package nonisolated final class CallerIndex {
             generation = UInt64(bitPattern: built.integer())
             rules = built.text()
             let lengths = built.integer()
+            protection = built.text()
             built.reset()
             prefixLengths = (1...CallerPattern.maximumDigits + 1).reversed().filter { lengths >> Int64($0) & 1 == 1 }
             lists = try Self.lists(connection)
@@ -76,21 +83,26 @@ package nonisolated final class CallerIndex {
     /// Whether it was built with these rules. With others, national numbers are not found.
     package func isBuilt(with rules: DiallingRules) -> Bool { self.rules == IndexSchema.stamp(of: rules) }
 
+    /// Whether it was built with the present keys. With others, names can't be read; without protection before or since,
+    /// nobody is found.
+    package var hasPresentKeys: Bool { protection == (try? records.stamp()) }
+
     /// The lists' result for a caller; nil if no list matches.
-    /// - Throws: `failed` if the file is damaged, `system` if it cannot be read. Then treat the caller as unknown, and
-    ///   build the index again.
+    /// - Throws: `failed` if the file is damaged, `system` if it cannot be read: then treat the caller as unknown, and
+    ///   build the index again. `locked` if the key for look-ups isn't there yet.
     package func lookup(_ caller: CallerHandle) throws(RingwakeError) -> ListVerdict? {
         var (blocked, identified): (ListMatch?, ListMatch?)
-        do throws(SQLiteFailure) {
-            for key in keys(of: caller) where blocked == nil || identified == nil {
+        for text in keys(of: caller) where blocked == nil || identified == nil {
+            let key = try records.key(of: text)
+            do throws(SQLiteFailure) {
                 select.bind(key)
                 while try select.next() {
-                    let (kind, match) = try self.match(ofKey: key)
+                    let (kind, match) = try self.match(ofKey: text, key)
                     if kind == .block { blocked = blocked ?? match } else { identified = identified ?? match }
                 }
+            } catch {
+                throw Self.problem(error, path)
             }
-        } catch {
-            throw Self.problem(error, path)
         }
         return ListVerdict(blocked: blocked, identified: identified)
     }
@@ -109,15 +121,15 @@ package nonisolated final class CallerIndex {
     }
 
     /// The entry in the current row, and the kind of its list.
-    private func match(ofKey key: String) throws(SQLiteFailure) -> (CallerListKind, ListMatch) {
+    private func match(ofKey text: String, _ key: [UInt8]) throws(SQLiteFailure) -> (CallerListKind, ListMatch) {
         guard let number = Int(exactly: select.integer()), lists.indices.contains(number),
-            let pattern = try? CallerPattern(IndexSchema.pattern(ofKey: key))
+            let pattern = try? CallerPattern(IndexSchema.pattern(ofKey: text))
         else {
             select.reset()
             throw SQLiteFailure.damaged("it names a list that it does not have")
         }
         // The label is limited like one from outside.
-        let label = CallerEntry(pattern: pattern, label: select.optionalText()).label
+        let label = CallerEntry(pattern: pattern, label: records.open(select.optionalBytes(), key: key)).label
         return (lists[number].kind, ListMatch(list: lists[number].name, pattern: pattern, label: label))
     }
 

@@ -1,3 +1,4 @@
+package import DataProtection
 internal import Database
 internal import FileSystem
 internal import Glibc
@@ -17,6 +18,7 @@ package nonisolated final class CallerIndexBuilder {
     private let temporary: String
     private let rules: DiallingRules
     private let generation: UInt64
+    private let records: IndexRecords
     private let connection: Connection
     private let insert: Statement
     private var lists: [CallerListKind] = []
@@ -30,9 +32,13 @@ package nonisolated final class CallerIndexBuilder {
     ///   - path: the index. The temporary file is in the same folder, and its name begins with a dot.
     ///   - generation: a number that identifies this version of the lists.
     ///   - rules: convert the lists' national numbers to E.164.
+    ///   - keys: what the entries are protected with.
     /// - Throws: `system` if the folder is not writable.
-    package init(replacing path: String, generation: UInt64, rules: DiallingRules = .none) throws(RingwakeError) {
+    package init(replacing path: String, generation: UInt64, rules: DiallingRules = .none, keys: KeyRing = .off)
+        throws(RingwakeError)
+    {
         (target, self.generation, self.rules) = (path, generation, rules)
+        records = IndexRecords(vault: RecordVault(keys))
         let (directory, name) = FileSystem.split(path)
         let number = UInt64.random(in: .min ... .max)
         let temporary = "\(directory)/.\(name).\(getpid()).\(String(number, radix: 36)).tmp"
@@ -85,7 +91,8 @@ package nonisolated final class CallerIndexBuilder {
         let pattern = entry.pattern.applying(rules)
         if case .numberPrefix(let prefix) = pattern.kind { prefixLengths |= 1 << Int64(prefix.utf8.count) }
         try writing {
-            try insert.run(IndexSchema.key(of: pattern), kind.number, lists.count - 1, entry.label)
+            let key = try records.key(of: IndexSchema.key(of: pattern))
+            try insert.run(key, kind.number, lists.count - 1, records.seal(entry.label, key: key))
         }
         entries += connection.changes
     }
@@ -98,8 +105,8 @@ package nonisolated final class CallerIndexBuilder {
         precondition(!isFinished, "an index is finished once")
         try writing {
             try connection.run(
-                "INSERT INTO built VALUES (?1, ?2, ?3)", Int64(bitPattern: generation), IndexSchema.stamp(of: rules),
-                prefixLengths)
+                "INSERT INTO built VALUES (?1, ?2, ?3, ?4)", Int64(bitPattern: generation),
+                IndexSchema.stamp(of: rules), prefixLengths, records.stamp())
             try connection.run("COMMIT")
             try FileSystem.move(temporary, to: target)
         }

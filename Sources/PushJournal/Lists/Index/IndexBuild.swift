@@ -1,3 +1,4 @@
+internal import DataProtection
 internal import Database
 internal import RingwakeCore
 internal import RunLoop
@@ -15,11 +16,13 @@ nonisolated final class IndexBuild: Sendable {
         let path: String
         let generation: UInt64
         let rules: DiallingRules
+        /// The keys of the entries.
+        let keys: KeyRing
     }
 
     enum Piece: Sendable {
         /// The next entries of a list. The pieces of one list are consecutive; an empty list has one piece.
-        case entries([Store.EntryRow], of: CallerListRecord)
+        case entries([Store.EntryRow], of: StoredList)
         /// The end of the entries.
         case end
     }
@@ -106,15 +109,15 @@ nonisolated final class IndexBuild: Sendable {
 
     /// - Returns: nil if the build was cancelled.
     private func build() throws(RingwakeError) -> Int? {
+        let records = ListRecords(vault: RecordVault(order.keys))
         let builder = try CallerIndexBuilder(
-            replacing: order.path, generation: order.generation, rules: order.rules)
-        var list: String?
+            replacing: order.path, generation: order.generation, rules: order.rules, keys: order.keys)
+        var name: String?
         while let piece = nextPiece() {
-            guard case .entries(let rows, let record) = piece else { return try builder.finish() }
-            if record.name != list { try builder.beginList(record.name, kind: record.kind) }
-            list = record.name
-            // Skips rows that no version writes.
-            for entry in rows.lazy.compactMap(\.entry) { try builder.add(entry) }
+            guard case .entries(let rows, let list) = piece else { return try builder.finish() }
+            if list.record.name != name { try builder.beginList(list.record.name, kind: list.record.kind) }
+            name = list.record.name
+            for entry in try records.readable(rows, in: list.generation) { try builder.add(entry) }
         }
         return nil
     }
@@ -141,7 +144,7 @@ nonisolated final class IndexBuild: Sendable {
 nonisolated struct IndexReading {
     /// The lists that have not been read completely.
     private var lists: ArraySlice<StoredList>
-    private var lastPattern: String?
+    private var lastKey: [UInt8]?
 
     init(lists: [StoredList]) {
         self.lists = lists[...]
@@ -150,12 +153,12 @@ nonisolated struct IndexReading {
     /// Reads up to `limit` entries of one list.
     mutating func next(_ store: Store, limit: Int) throws(SQLiteFailure) -> IndexBuild.Piece {
         guard let list = lists.first else { return .end }
-        let rows = try store.entries(of: list.generation, after: lastPattern, limit: limit)
-        lastPattern = rows.last?.pattern
+        let rows = try store.entries(of: list.generation, after: lastKey, limit: limit)
+        lastKey = rows.last?.key
         if rows.count < limit {
             lists.removeFirst()
-            lastPattern = nil
+            lastKey = nil
         }
-        return .entries(rows, of: list.record)
+        return .entries(rows, of: list)
     }
 }

@@ -4,12 +4,13 @@ internal import RingwakeCore
 nonisolated enum IndexSchema {
     /// An index has exactly these tables. Their text identifies the version of the format.
     static let tables = [
-        // One row per pattern and kind of list: `kind` is 0 to block, 1 to identify.
-        "CREATE TABLE caller (key TEXT NOT NULL, kind INTEGER NOT NULL, list INTEGER NOT NULL, label TEXT, "
+        // One row per pattern and kind of list: `kind` is 0 to block, 1 to identify. ``IndexRecords`` makes key and label.
+        "CREATE TABLE caller (key BLOB NOT NULL, kind INTEGER NOT NULL, list INTEGER NOT NULL, label BLOB, "
             + "PRIMARY KEY (key, kind)) WITHOUT ROWID",
         "CREATE TABLE list (number INTEGER PRIMARY KEY, name TEXT NOT NULL, kind INTEGER NOT NULL)",
         // One row. `prefix_lengths` has a bit for each length of a prefix in bytes, so that only those are queried.
-        "CREATE TABLE built (generation INTEGER NOT NULL, rules TEXT NOT NULL, prefix_lengths INTEGER NOT NULL)",
+        "CREATE TABLE built (generation INTEGER NOT NULL, rules TEXT NOT NULL, prefix_lengths INTEGER NOT NULL, "
+            + "protection TEXT NOT NULL)",
     ]
 
     /// The key for numbers with `prefix`. The star comes first, so that all prefixes are adjacent: their few pages stay
