@@ -203,9 +203,7 @@ nonisolated struct Rekeying {
         guard hasHidden else { return }
         hasHidden = false
         try store.giveBackPages(Int(Int32.max))
-        try store.checkpoint()
-        try store.connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        store.writeSeal()
+        try store.cutLog()
     }
 
     // MARK: - What is settled

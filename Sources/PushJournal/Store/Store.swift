@@ -73,8 +73,18 @@ nonisolated final class Store {
     }
 
     deinit {
-        // SQLite would move the log into the store at the end, and the seal would say that the log is lost.
-        if connection.logPages > 0 { connection.leaveLogAtClose() }
+        // SQLite would move the log into the store at the end, and the seal would say that the log is lost. An empty log is
+        // removed, which may be on the disk before the seal that says that it is empty.
+        if connection.logPages > 0 || !seal.makeDurable() { connection.leaveLogAtClose() }
+    }
+
+    /// Cuts the log to nothing, once everything is in the store.
+    func cutLog() throws(SQLiteFailure) {
+        try checkpoint()
+        // If that fails, the log is cut all the same: what it contains must not stay.
+        _ = seal.makeDurable()
+        try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        writeSeal()
     }
 
     /// Names this store.

@@ -26,9 +26,10 @@ nonisolated struct StorePosition: Hashable {
 /// The last commit as noted outside the store, in `store.seal`.
 ///
 /// It is written after each commit, and not synced: the kernel writes it to disk sometime. So it may lag behind the
-/// store after a power cut, but it never leads. A store that lacks what its seal says has lost committed data: its log
-/// was removed or cut, a former copy was put back, or a disk confirmed what it had not written. Without the file, or
-/// with a damaged one, nothing is known, and nothing is reported.
+/// store after a power cut, but it never leads. It is synced before the log that it may count is removed. A store that
+/// lacks what its seal says has lost committed data: its log was removed or cut, a former copy was put back, or a disk
+/// confirmed what it had not written. Without the file, or with a damaged one, nothing is known, and nothing is
+/// reported.
 nonisolated final class StoreSeal {
     static let name = "store.seal"
     /// Less than a sector, so that a disk writes all of it or nothing.
@@ -82,6 +83,11 @@ nonisolated final class StoreSeal {
         _ = pwrite(descriptor, line, line.count, 0)
         if isDurable { fdatasync(descriptor) }
     }
+
+    /// Syncs what was written last to disk. Call it before a log is removed or cut: after a power cut, a former seal that
+    /// counts the log's pages would say that they are lost.
+    /// - Returns: false if it may not be on the disk.
+    func makeDurable() -> Bool { descriptor < 0 || fdatasync(descriptor) == 0 }
 
     /// FNV-1a. It finds damage; nobody is kept from writing another seal.
     private static func sum(of numbers: [Int64]) -> String {
