@@ -1,94 +1,23 @@
-// Records what a program does to its SQLite store, and what leaves it on TLS connections and on unix sockets, in one
-// total order. Load it with LD_PRELOAD; Tests/integration/support/recording.py reads the record.
+// Records what programs do to a SQLite store or to a folder, and what leaves them on TLS connections and on unix sockets,
+// in one total order. Load it with LD_PRELOAD; Tests/integration/support/recording.py reads the record.
 //
 // Each call that changes something has two entries: one before it begins, with all that it may bring about, and one
 // after it returned. So "the answer left after the sync returned" is a comparison of two places in one file.
 //
 // Environment, besides that of watched_files.h:
 //   RECORDER_LOG          the record; must not exist
+//   RECORDER_SHARED       for a record of several programs, one of which starts the others: a file that they count in;
+//                         must not exist
 //   RECORDER_SYNCHRONOUS  "OFF" or "NORMAL": what the program's `PRAGMA synchronous=FULL` is turned into
 
 #define _GNU_SOURCE
-#include "watched_files.h"
+#include "record.h"
 
 #include <strings.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 
-// The kinds of entries; recording.py has the same numbers.
-enum kind {
-    OPENED = 1,  // subject: this opening; first: flags; second: 1 if the file was there before; bytes: its name
-    WRITE,       // subject: the opening; first: offset; bytes: what is written
-    TRUNCATE,    // subject: the opening; first: the new length
-    SYNC,        // subject: the opening
-    UNLINK,      // bytes: the name
-    RENAME,      // bytes: the old name, NUL, the new name; a name outside of the folder is empty
-    RETURNED,    // subject: number of the entry that began; first: its result, or -errno
-    TLS,         // subject: the connection; bytes: plaintext that the program wants to send
-    TLS_ENDED,   // subject: the connection
-    CONTROL,     // subject: the connection; bytes: what the program wants to send
-    MAPPED,      // subject: the opening; the program may write to it without a call
-    WEAKENED,    // bytes: SQL that was changed before SQLite saw it
-};
-
-// Stands before the bytes of each entry. Its number is its place, from 0.
-struct entry {
-    uint32_t kind;
-    uint32_t length;
-    uint64_t subject;
-    int64_t first;
-    int64_t second;
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int record = -1;
-static uint64_t entries;
-static _Atomic uint64_t openings, connections;
 // Of each descriptor: the opening of a store's file, or the connection that accept(2) made; 0 for neither.
 static _Atomic uint64_t opening_of[DESCRIPTORS], connection_of[DESCRIPTORS];
-
-__attribute__((constructor)) static void begin_recording(void) {
-    if (!begin_watching()) return;
-    const char *path = getenv("RECORDER_LOG");
-    if (!path) give_up("RECORDER_LOG is not set");
-    // Raw system calls, here and below: the functions of these names are our own.
-    record = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-    // Out of the way: tests compare which descriptors a daemon has.
-    int high = record < 0 ? -1 : (int)syscall(SYS_fcntl, record, F_DUPFD_CLOEXEC, 900);
-    if (high < 0) give_up(path);
-    syscall(SYS_close, record);
-    record = high;
-}
-
-// Writes one entry and answers its number. Keeps errno.
-static uint64_t note(enum kind kind, uint64_t subject, int64_t first, int64_t second, const struct iovec *parts,
-                     int count) {
-    int saved = errno;
-    struct iovec all[1 + 64];
-    struct entry entry = {.kind = kind, .subject = subject, .first = first, .second = second};
-    if (count > 64) give_up("more than 64 parts in one call");
-    for (int index = 0; index < count; index++) {
-        all[1 + index] = parts[index];
-        entry.length += (uint32_t)parts[index].iov_len;
-    }
-    all[0] = (struct iovec){&entry, sizeof entry};
-    ssize_t size = (ssize_t)(sizeof entry + entry.length);
-    pthread_mutex_lock(&lock);
-    uint64_t number = entries++;
-    if (syscall(SYS_writev, record, all, 1 + count) != size) give_up("cannot write the record");
-    pthread_mutex_unlock(&lock);
-    errno = saved;
-    return number;
-}
-
-static uint64_t note_bytes(enum kind kind, uint64_t subject, int64_t first, const void *bytes, size_t length) {
-    struct iovec part = {(void *)bytes, length};
-    return note(kind, subject, first, 0, &part, 1);
-}
-
-static void note_return(uint64_t begun, int64_t result) {
-    note(RETURNED, begun, result < 0 ? -errno : result, 0, NULL, 0);
-}
 
 static uint64_t look_up(_Atomic uint64_t *table, int descriptor) {
     return is_watching && descriptor >= 0 && descriptor < DESCRIPTORS ? table[descriptor] : 0;
@@ -99,9 +28,15 @@ static uint64_t look_up(_Atomic uint64_t *table, int descriptor) {
 static int opened(int descriptor, int flags, bool was_there) {
     char path[PATH_MAX];
     int saved = errno;
-    const char *name = descriptor >= 0 && descriptor < DESCRIPTORS ? watched_name(descriptor, path) : NULL;
+    bool is_known = descriptor >= 0 && descriptor < DESCRIPTORS;
+    // The C library may have closed another one of this number.
+    if (is_known) opening_of[descriptor] = 0;
+    // A file of O_TMPFILE has no name, nor has one that was removed, and opened again by its number in /proc.
+    struct stat status;
+    bool is_named = is_known && fstat(descriptor, &status) == 0 && status.st_nlink > 0;
+    const char *name = is_named ? watched_name(descriptor, path) : NULL;
     if (name) {
-        uint64_t opening = ++openings;
+        uint64_t opening = ++counters->openings;
         opening_of[descriptor] = opening;
         struct iovec part = {(void *)name, strlen(name)};
         note(OPENED, opening, flags, was_there, &part, 1);
@@ -213,24 +148,76 @@ void *mmap64(void *address, size_t length, int protection, int flags, int descri
 
 // Names
 
-// The name within the store's folder; empty for a path that leads elsewhere.
-static const char *name_within(const char *path) {
+// The name within the watched folder, for example "store.db" or "apps/a.json"; empty for a path that leads elsewhere.
+static const char *name_within(int folder, const char *path, char buffer[static PATH_MAX]) {
+    if (*path == '/') {
+        if (snprintf(buffer, PATH_MAX, "%s", path) >= PATH_MAX) return "";
+    } else {
+        char link[64];
+        snprintf(link, sizeof link, folder == AT_FDCWD ? "/proc/self/cwd" : "/proc/self/fd/%d", folder);
+        ssize_t length = readlink(link, buffer, PATH_MAX - 1);
+        if (length < 0) return "";
+        if (snprintf(buffer + length, PATH_MAX - (size_t)length, "/%s", path) >= PATH_MAX - length) return "";
+    }
     size_t length = strlen(watched_folder);
-    bool is_within = strncmp(path, watched_folder, length) == 0 && path[length] == '/';
-    return is_within && strncmp(path, watched_store, strlen(watched_store)) == 0 ? path + length + 1 : "";
+    bool is_within = strncmp(buffer, watched_folder, length) == 0 && buffer[length] == '/';
+    return is_within && strncmp(buffer, watched_store, strlen(watched_store)) == 0 ? buffer + length + 1 : "";
 }
 
-int unlink(const char *path) {
-    const char *name = is_watching ? name_within(path) : "";
-    if (!*name) return REAL(unlink)(path);
-    RECORDED(int, note_bytes(UNLINK, 0, 0, name, strlen(name)), REAL(unlink)(path));
+#define RECORDED_OF_NAME(kind, folder, path, call)                                      \
+    do {                                                                                \
+        char buffer_[PATH_MAX];                                                         \
+        const char *name_ = is_watching ? name_within(folder, path, buffer_) : "";      \
+        if (!*name_) return (call);                                                     \
+        RECORDED(int, note_bytes(kind, 0, 0, name_, strlen(name_)), call);              \
+    } while (0)
+
+#define RECORDED_OF_NAMES(kind, old_folder, old_path, new_folder, new_path, call)                       \
+    do {                                                                                                \
+        char old_buffer_[PATH_MAX], new_buffer_[PATH_MAX];                                              \
+        const char *old_ = is_watching ? name_within(old_folder, old_path, old_buffer_) : "";           \
+        const char *new_ = is_watching ? name_within(new_folder, new_path, new_buffer_) : "";           \
+        if (!*old_ && !*new_) return (call);                                                            \
+        struct iovec parts_[] = {{(void *)old_, strlen(old_) + 1}, {(void *)new_, strlen(new_)}};       \
+        RECORDED(int, note(kind, 0, 0, 0, parts_, 2), call);                                            \
+    } while (0)
+
+int unlink(const char *path) { RECORDED_OF_NAME(UNLINK, AT_FDCWD, path, REAL(unlink)(path)); }
+
+int unlinkat(int folder, const char *path, int flags) {
+    RECORDED_OF_NAME(flags & AT_REMOVEDIR ? RMDIR : UNLINK, folder, path, REAL(unlinkat)(folder, path, flags));
+}
+
+int mkdir(const char *path, mode_t mode) { RECORDED_OF_NAME(MKDIR, AT_FDCWD, path, REAL(mkdir)(path, mode)); }
+
+int mkdirat(int folder, const char *path, mode_t mode) {
+    RECORDED_OF_NAME(MKDIR, folder, path, REAL(mkdirat)(folder, path, mode));
+}
+
+int rmdir(const char *path) { RECORDED_OF_NAME(RMDIR, AT_FDCWD, path, REAL(rmdir)(path)); }
+
+// mkdtemp(3) calls mkdir(2) where this can't see it.
+char *mkdtemp(char *template) {
+    char *made = REAL(mkdtemp)(template), buffer[PATH_MAX];
+    const char *name = is_watching && made ? name_within(AT_FDCWD, made, buffer) : "";
+    if (*name) note_return(note_bytes(MKDIR, 0, 0, name, strlen(name)), 0);
+    return made;
 }
 
 int rename(const char *from, const char *to) {
-    const char *old = is_watching ? name_within(from) : "", *new = is_watching ? name_within(to) : "";
-    if (!*old && !*new) return REAL(rename)(from, to);
-    struct iovec parts[] = {{(void *)old, strlen(old) + 1}, {(void *)new, strlen(new)}};
-    RECORDED(int, note(RENAME, 0, 0, 0, parts, 2), REAL(rename)(from, to));
+    RECORDED_OF_NAMES(RENAME, AT_FDCWD, from, AT_FDCWD, to, REAL(rename)(from, to));
+}
+
+int renameat(int old_folder, const char *from, int new_folder, const char *to) {
+    RECORDED_OF_NAMES(RENAME, old_folder, from, new_folder, to, REAL(renameat)(old_folder, from, new_folder, to));
+}
+
+int link(const char *from, const char *to) {
+    RECORDED_OF_NAMES(LINK, AT_FDCWD, from, AT_FDCWD, to, REAL(link)(from, to));
+}
+
+int linkat(int old_folder, const char *from, int new_folder, const char *to, int flags) {
+    RECORDED_OF_NAMES(LINK, old_folder, from, new_folder, to, REAL(linkat)(old_folder, from, new_folder, to, flags));
 }
 
 // What leaves on the control socket
@@ -240,7 +227,7 @@ static int accepted(int descriptor) {
     socklen_t size = sizeof domain;
     if (is_watching && descriptor >= 0 && descriptor < DESCRIPTORS &&
         getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX) {
-        connection_of[descriptor] = ++connections;
+        connection_of[descriptor] = ++counters->connections;
     }
     errno = saved;
     return descriptor;

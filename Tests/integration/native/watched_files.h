@@ -4,8 +4,10 @@
 // descriptor is known from open(2) to close(2). SQLite duplicates none.
 //
 // Environment:
-//   WATCHED_PROGRAM  only a program of this name is watched, not the handlers that inherit its environment
-//   WATCHED_STORE    the store's path; files whose path begins with it are watched, and the folder that holds it
+//   WATCHED_PROGRAM  only programs of these names, with commas between them, are watched, not the handlers that inherit
+//                    their environment
+//   WATCHED_STORE    the store's path; files whose path begins with it are watched, and the folder that holds it. With a
+//                    slash at its end: everything in that folder, and in the folders in it
 
 #ifndef WATCHED_FILES_H
 #define WATCHED_FILES_H
@@ -51,11 +53,21 @@ static void *real_function(const char *name) {
     return found;
 }
 
+// Whether a list with commas has this program's name.
+static bool has_own_name(const char *list) {
+    size_t length = strlen(program_invocation_short_name);
+    for (const char *name = list; name; name = strchr(name, ',') ? strchr(name, ',') + 1 : NULL) {
+        bool is_own = strncmp(name, program_invocation_short_name, length) == 0;
+        if (is_own && (name[length] == 0 || name[length] == ',')) return true;
+    }
+    return false;
+}
+
 // Reads the environment. False when this process is not to be watched.
 static bool begin_watching(void) {
     const char *program = getenv("WATCHED_PROGRAM");
     const char *store = getenv("WATCHED_STORE");
-    if (!program || !store || strcmp(program, program_invocation_short_name) != 0) return false;
+    if (!program || !store || !has_own_name(program)) return false;
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", store);
     char *slash = strrchr(folder, '/');
@@ -79,7 +91,7 @@ static const char *watched_name(int descriptor, char path[static PATH_MAX]) {
     path[length] = 0;
     if (strcmp(path, watched_folder) == 0) return ".";
     if (strncmp(path, watched_store, strlen(watched_store)) != 0) return NULL;
-    return strrchr(path, '/') + 1;
+    return path + strlen(watched_folder) + 1;
 }
 
 #endif

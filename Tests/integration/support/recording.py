@@ -24,6 +24,9 @@ class Kind(IntEnum):
     CONTROL = 10
     MAPPED = 11
     WEAKENED = 12
+    MKDIR = 13
+    RMDIR = 14
+    LINK = 15
 
 
 @dataclass(slots=True)
