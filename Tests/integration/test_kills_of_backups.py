@@ -15,9 +15,13 @@ from support.daemon import Daemon
 from support.programs import RINGWAKE, RINGWAKED, run
 from support.pushing import push
 
-# What changes names or makes contents durable. Between two of these nothing else becomes visible after a crash.
-CALLS = "rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,rmdir,fsync,fdatasync,ftruncate"
-EVERY = int(os.environ.get("RINGWAKE_TEST_EVERY", "7"))
+# What changes anything that another process can find. Opening a new file is not among them: a program opens many that are
+# there, and before it opens another new one, it makes one of these calls.
+CALLS = (
+    "write,pwrite64,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,rmdir,fsync,fdatasync,ftruncate,"
+    "fallocate,fchmod,fchown,chmod,chown,flock"
+)
+EVERY = int(os.environ.get("RINGWAKE_TEST_EVERY", "11"))
 # More than a restore makes.
 MOST = 400
 
