@@ -43,13 +43,15 @@ package struct ProtectionFile: Equatable, Sendable {
 
     /// Reads a file, or its second copy.
     ///
-    /// - Parameter onDamage: gets what was wrong with one of the two, if the other one is good.
+    /// - Parameters:
+    ///   - repairs: whether this process owns the directory, and may replace a damaged one of the two.
+    ///   - onDamage: gets what was wrong with one of the two, if the other one is good.
     /// - Returns: nil if there is none.
     /// - Throws: `failed` if both are damaged, and for a file of another version; `system`. They stay as they are.
     package static func read(
-        _ path: String, onDamage: (String) -> Void = { _ in }
+        _ path: String, repairs: Bool = true, onDamage: (String) -> Void = { _ in }
     ) throws(RingwakeError) -> ProtectionFile? {
-        let reading = files(at: path).read { (bytes) throws(DoubleFile.Fault) in
+        let reading = files(at: path).read(repairs: repairs) { (bytes) throws(DoubleFile.Fault) in
             do throws(ProtectionDocument.Failure) {
                 return ProtectionFile(try ProtectionDocument(bytes))
             } catch {

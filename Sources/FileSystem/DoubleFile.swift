@@ -59,7 +59,12 @@ package struct DoubleFile: Sendable {
 
     /// Reads the file, or its copy. If one of them is good, the other one is replaced by it, and a damaged one is moved into
     /// the folder of damaged files. One that can't be read stays as it is, because its contents may be good.
-    package func read<Value>(_ parse: ([UInt8]) throws(Fault) -> Value) -> Reading<Value> {
+    ///
+    /// - Parameter repairs: false for a program that doesn't own the directory: it changes nothing, and reads the file alone
+    ///   if that is good.
+    package func read<Value>(
+        repairs: Bool = true, _ parse: ([UInt8]) throws(Fault) -> Value
+    ) -> Reading<Value> {
         let looks: (file: Look<Value>, copy: Look<Value>)
         do throws(Fault) {
             looks = (file: try look(at: path, parse), copy: try look(at: copyPath, parse))
@@ -67,6 +72,12 @@ package struct DoubleFile: Sendable {
             switch error {
             case .damaged(let why): return .lost(why)
             case .refused(let why): return .refused(why)
+            }
+        }
+        if !repairs {
+            switch looks {
+            case (.good(let value, _), _), (_, .good(let value, _)): return .found(value, damage: nil)
+            default: break
             }
         }
         switch looks {
@@ -98,7 +109,15 @@ package struct DoubleFile: Sendable {
     /// Replaces the file and its copy. After an error the file is the old one.
     package func write(_ bytes: [UInt8]) throws(FileSystemError) {
         try replace(copyPath, with: bytes)
-        try replace(path, with: bytes)
+        do throws(FileSystemError) {
+            try replace(path, with: bytes)
+        } catch {
+            // The change is not in force, so the copy must not stand in with it. If that fails too, the next read mends it.
+            if let former = try? FileSystem.read(path, maximumSize: maximumSize) {
+                _ = repair(copyPath, with: former)
+            }
+            throw error
+        }
     }
 
     /// Removes the file and its copy.

@@ -164,7 +164,7 @@ package enum FileSystem {
 }
 
 /// An open file, closed with this object.
-final class Descriptor {
+final class Descriptor: Sendable {
     let number: Int32
 
     init(opening path: String, flags: Int32, mode: mode_t = 0) throws(FileSystemError) {

@@ -116,12 +116,12 @@ extension PushJournal {
         case .push, .ring, .kept, .list, .pushes, .calls, .mail, .report, .protected:
             let notify = waiting.take(answer)
             notify?()
-        case .rekeyed(let rows):
+        case .rekeyed(let rows, let keys):
             if rows > 0 { logger.notice("records were written again with new keys", metadata: ["rows": "\(rows)"]) }
-            onRekeyed?()
-        case .copying(let percent): copyRequest.report(percent: percent)
-        case .copied(let result):
-            let notify = copyRequest.close()
+            onRekeyed?(keys)
+        case .copying(let number, let percent): copyRequest.report(percent: percent, of: number)
+        case .copied(let number, let result):
+            let notify = copyRequest.close(number)
             notify?(result)
         case .committed(let error, let waitingRecords):
             note(error)

@@ -28,7 +28,7 @@ package final class PushJournal {
     /// Called when the journal begins to fail, and when it works again.
     package var onHealthChange: ((JournalHealth) -> Void)?
     /// Called when all records have the present key of their class, so that former keys can go.
-    package var onRekeyed: (() -> Void)?
+    package var onRekeyed: ((KeyRing) -> Void)?
     /// Called before the work of a turn of the loop is submitted. Use it for rows that depend only on the state at the
     /// end of the turn and would otherwise be written after each event.
     package var beforeSubmission: (() -> Void)?
@@ -261,8 +261,7 @@ package final class PushJournal {
                 ? closedError : RingwakeError(.inUse, "the store is being copied already; wait until that has ended.")
             return runLoop.enqueue { completion(.failure(error)) }
         }
-        copyRequest.open(progress: progress, completion: completion)
-        submit(.copy(path))
+        submit(.copy(number: copyRequest.open(progress: progress, completion: completion), path))
     }
 
     /// Gives up the copy: `completion` isn't called. The file is worthless then.

@@ -2,6 +2,7 @@ import FileSystem
 import Glibc
 import PushJournal
 import RingwakeCore
+import RunLoop
 import Testing
 
 @MainActor @Suite("A copy of a store that is in use")
@@ -134,5 +135,23 @@ struct CopyTests {
         // Submitted together: the copy has begun, and not ended.
         harness.journal.close()
         #expect(throws: RingwakeError.self) { try #require(result).get() }
+    }
+
+    @Test("that is given up gives the next one none of its answers")
+    func cancelled() throws {
+        var limits = JournalLimits()
+        limits.copyStep = 1
+        let harness = try filled(limits: limits)
+        for _ in 0..<10 {
+            harness.journal.copy(to: try file(harness)) { _ in
+            } completion: { _ in
+                Issue.record("it was given up")
+            }
+            harness.loop.runOnce(timeout: .milliseconds(1))
+            harness.journal.cancelCopy()
+        }
+        let path = try file(harness)
+        try harness.wait { harness.journal.copy(to: path, progress: { _ in }, completion: $0) }
+        #expect(try pushes(in: path) == 300)
     }
 }

@@ -152,7 +152,7 @@ struct ProtectionTests {
         let harness = try JournalHarness()
         try fill(harness)
         var isDone = false
-        harness.journal.onRekeyed = { isDone = true }
+        harness.journal.onRekeyed = { _ in isDone = true }
         harness.journal.use(ring([key]))
         harness.run { isDone }
         #expect(try found(harness) == [])
@@ -166,7 +166,7 @@ struct ProtectionTests {
         try expectReadable(harness)
         // And back.
         isDone = false
-        harness.journal.onRekeyed = { isDone = true }
+        harness.journal.onRekeyed = { _ in isDone = true }
         harness.journal.use(KeyRing(keys: [.complete: [next]]))
         harness.run { isDone }
         harness.keys = .off
@@ -186,13 +186,13 @@ struct ProtectionTests {
         harness.keys = ring([key.locked, next.locked])
         try harness.reopen()
         var isDone = false
-        harness.journal.onRekeyed = { isDone = true }
+        harness.journal.onRekeyed = { _ in isDone = true }
         #expect(try protected(harness).lockedStates.count == 1)
         try harness.keep(bytes("{}"), at: "app/com.example.phone/strikes")
         #expect(!isDone)
         harness.keys = ring([key, next])
         try harness.reopen()
-        harness.journal.onRekeyed = { isDone = true }
+        harness.journal.onRekeyed = { _ in isDone = true }
         harness.run { isDone }
         harness.keys = ring([next])
         try harness.reopen()
@@ -234,7 +234,7 @@ struct ProtectionTests {
         try harness.reopen()
         if wasProtected { #expect(harness.contents.open.first?.lockedPayloads == .complete) }
         var isDone = false
-        harness.journal.onRekeyed = { isDone = true }
+        harness.journal.onRekeyed = { _ in isDone = true }
         harness.journal.use(temporary)
         harness.run { isDone }
         let push = harness.push("push-3", call: "call-3")
@@ -247,6 +247,45 @@ struct ProtectionTests {
         #expect(harness.contents.open.first?.payload == bytes("payload-secret"))
         #expect(harness.contents.states.first { $0.path == Self.statePath }?.data == bytes("state-secret"))
         #expect(harness.contents.setAside.isEmpty)
+    }
+
+    @Test("is hidden again after a time without protection, in which the former keys were not there")
+    func pausedProtection() throws {
+        let harness = try JournalHarness()
+        harness.keys = ring([key])
+        try harness.reopen()
+        try fill(harness)
+        var isDone = false
+        harness.journal.onRekeyed = { _ in isDone = true }
+        harness.journal.use(ring([key]))
+        harness.run { isDone }
+        // Switched off, and what would open the records is away.
+        harness.keys = KeyRing(keys: [.complete: [key.locked]])
+        try harness.reopen()
+        let push = harness.push("push-3", call: "call-3")
+        #expect(try harness.append(push, payload: bytes("payload-secret"), call: secretCall(harness, 3)) == .new)
+        #expect(try found(harness).contains("Ada Secret"))
+        harness.keys = ring([key])
+        try harness.reopen()
+        isDone = false
+        harness.journal.onRekeyed = { _ in isDone = true }
+        harness.journal.use(ring([key]))
+        harness.run { isDone }
+        #expect(try found(harness) == [])
+        #expect(try harness.records().map(\.update.caller) == ["+4930secret", "+4930secret", "+4930secret"])
+    }
+
+    @Test("says with which keys all of it is written")
+    func answers() throws {
+        let harness = try JournalHarness()
+        try fill(harness)
+        var generations: [UInt32] = []
+        harness.journal.onRekeyed = { generations.append($0.keys[.complete]?.last?.generation ?? 0) }
+        let next = try ClassKey.generate(2)
+        harness.journal.use(ring([key]))
+        harness.run { generations.contains(1) }
+        harness.journal.use(ring([key, next]))
+        harness.run { generations.last == 2 }
     }
 
     @Test("is protected in the store that replaces a damaged one")

@@ -76,12 +76,19 @@ nonisolated struct ListEdits {
     ) throws(SQLiteFailure) -> Result<CallerListResult, RingwakeError> {
         guard let list = try store.list(named: name) else { return .failure(ListError.noList(name)) }
         let key: [UInt8]? = if let after { try records.key(ofPattern: after) } else { nil }
-        let rows = try store.entries(
-            of: list.generation, after: key, limit: max(0, min(limit, limits.maximumAnswers)))
-        do throws(RingwakeError) {
-            return .success(.entries(try records.readable(rows, in: list.generation)))
-        } catch {
-            return .failure(error)
+        let wanted = max(0, min(limit, limits.maximumAnswers))
+        var (found, last): ([CallerEntry], [UInt8]?) = ([], key)
+        // Rows that nobody can read any more don't count.
+        while found.count < wanted {
+            let rows = try store.entries(of: list.generation, after: last, limit: wanted)
+            do throws(RingwakeError) {
+                found += try records.readable(rows, in: list.generation)
+            } catch {
+                return .failure(error)
+            }
+            guard rows.count == wanted, let next = rows.last?.key else { break }
+            last = next
         }
+        return .success(.entries(Array(found.prefix(wanted))))
     }
 }

@@ -52,11 +52,14 @@ nonisolated final class ListWorker {
     var hasWork: Bool { position < queue.count }
 
     /// Takes one step: a transaction, or a read.
+    /// - Parameter lock: the class of entries that can't be written again with the present keys now.
     /// - Throws: the error of SQLite; no request has been answered.
-    func step() throws(SQLiteFailure) -> Step {
+    func step(lock: ProtectionClass?) throws(SQLiteFailure) -> Step {
         guard hasWork else { return .idle }
         let work = queue[position]
-        if work.request.needsEntries, let error = ListRecords(vault: store.vault).objection {
+        if work.request.needsEntries,
+            let error = ListRecords(vault: store.vault).objection ?? lock.map(ListError.locked)
+        {
             end(work, .failure(error))
             return .taken
         }
@@ -107,6 +110,7 @@ nonisolated final class ListWorker {
     }
 
     private func end(_ work: ListWork, _ result: Result<ListAnswer, RingwakeError>) {
+        if case .reading = progress { build?.abandon() }
         finishTurn()
         answers.append(.list(ticket: work.ticket, result))
     }

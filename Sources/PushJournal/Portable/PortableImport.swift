@@ -305,7 +305,7 @@ package nonisolated struct PortableImport {
                     + "WHERE generation IN (SELECT generation FROM list_entry)")
             if !generations.isEmpty { try connection.run("UPDATE list_stamp SET stamp = random()") }
             // What was added may have other keys than the present ones: the next start looks.
-            if !outcome.added.isEmpty { try connection.run("DELETE FROM protection") }
+            if !outcome.added.isEmpty { try Rekeying.forget(connection) }
             let limits = store.limits
             // Otherwise the next push would remove what was here for what is older.
             let added = try connection.number("SELECT count(*) FROM push") - found

@@ -77,32 +77,66 @@ nonisolated struct Rekeying {
     /// The passes that are not finished, and the keys of the last row that the first of them has looked at.
     private var waiting: ArraySlice<Pass> = []
     private var position: [StoreValue] = []
-    /// Kinds with a row that could not be opened: nothing is known of them until there are other keys.
-    private var blocked: Set<ProtectedKind> = []
-    /// Whether something was encrypted that was stored as it is.
-    private var hasHidden = false
-    /// Rows that were looked at and written since the keys changed.
+    /// Kinds with a row that could not be opened, and the class that keeps from it: nothing is known of them until there are
+    /// other keys.
+    private var blocked: [ProtectedKind: ProtectionClass] = [:]
+    /// Kinds of which something may be, or may have been, stored as it is.
+    private var unhidden: Set<ProtectedKind> = []
+    /// Rows that were looked at since the keys changed.
     private(set) var looked: Int64 = 0
-    private(set) var written = 0
+    /// Rows that were written since all had their present keys, whatever keys came meanwhile.
+    private var written = 0
     /// Rows to look at.
     private(set) var total: Int64 = 0
 
     /// The keys have changed, or the store was opened.
     mutating func begin(_ store: Store) throws(SQLiteFailure) {
+        // If this fails, nothing is settled, and nothing of the former keys goes on.
+        (waiting, position, looked, total) = ([], [], 0, 0)
+        blocked = Dictionary(uniqueKeysWithValues: ProtectedKind.allCases.map { ($0, .none) })
+        let ring = store.vault.ring
         let present = try Self.settled(store)
-        waiting =
-            Self.passes.filter { pass in
-                let key = Key(store.vault.ring.header(of: pass.kind))
-                // What is stored must not be lost with keys that end with this process.
-                return present[pass.kind] ?? Self.unprotected != key
-                    && !ClassKey.temporaryGenerations.contains(key.generation)
-            }[...]
-        (position, blocked, hasHidden, looked, written, total) = ([], [], false, 0, 0, 0)
-        if waiting.first?.kind == .lists, !ListRecords(vault: store.vault).canMakeKeys {
-            blocked.insert(.lists)
+        let due = Self.passes.filter { pass in
+            let key = Key(ring.header(of: pass.kind))
+            // What is stored must not be lost with keys that end with this process.
+            return present[pass.kind, default: .key(.unprotected)] != .key(key)
+                && !ClassKey.temporaryGenerations.contains(key.generation)
+        }
+        unhidden = []
+        for pass in due {
+            switch present[pass.kind] {
+            case .mixed(isHidden: true): break
+            case .key(let key) where key.protection != .none: break
+            case nil, .key, .mixed(isHidden: false): unhidden.insert(pass.kind)
+            }
+        }
+        try mark(due.map(\.kind), present, store)
+        for pass in due { total += try store.connection.number("SELECT count(*) FROM \(pass.table)") }
+        (waiting, blocked) = (due[...], [:])
+        if isDueForLists, !ListRecords(vault: store.vault).canMakeKeys {
+            blocked[.lists] = ring.header(of: .lists).protection
             waiting.removeFirst()
         }
-        for pass in waiting { total += try store.connection.number("SELECT count(*) FROM \(pass.table)") }
+    }
+
+    /// Notes that records of these kinds have several keys from now on, until the pass is finished: with the former keys
+    /// again, or after a kill, it has to be made anew.
+    private func mark(
+        _ kinds: [ProtectedKind], _ present: [ProtectedKind: Settled], _ store: Store
+    ) throws(SQLiteFailure) {
+        let marks = kinds.map { kind in
+            let isHidden = !unhidden.contains(kind) && store.vault.ring.header(of: kind).form != .plain
+            return (kind: kind, mark: Settled.mixed(isHidden: isHidden))
+        }.filter { present[$0.kind] != $0.mark }
+        guard !marks.isEmpty else { return }
+        try store.transaction { () throws(SQLiteFailure) in
+            for (kind, mark) in marks { try Self.write(mark, kind, store.connection) }
+        }
+    }
+
+    /// Notes, in a transaction, that nothing is known of the keys of all records.
+    static func forget(_ connection: Connection) throws(SQLiteFailure) {
+        for kind in ProtectedKind.allCases { try write(.mixed(isHidden: false), kind, connection) }
     }
 
     /// Whether there is something to do.
@@ -111,15 +145,24 @@ nonisolated struct Rekeying {
     /// Whether there is something to do in lists of callers.
     var isDueForLists: Bool { waiting.first?.kind == .lists }
 
+    /// The class that keeps from writing entries of lists again; nil if nothing does.
+    var lockOfLists: ProtectionClass? { blocked[.lists] }
+
     /// Whether all records have the present key of their class.
     var isComplete: Bool { waiting.isEmpty && blocked.isEmpty }
+
+    /// How many rows were written for it; once.
+    mutating func takeWritten() -> Int {
+        defer { written = 0 }
+        return written
+    }
 
     /// Takes one step, in its own transaction.
     mutating func step(_ store: Store) throws(SQLiteFailure) {
         guard let pass = waiting.first else { return }
         let rows = try rows(of: pass, in: store)
         looked += Int64(rows.count)
-        let changes = blocked.contains(pass.kind) ? [] : try changes(of: rows, pass, store)
+        let changes = try changes(of: rows, pass, store)
         if !changes.isEmpty {
             try store.transaction { () throws(SQLiteFailure) in
                 for change in changes {
@@ -130,13 +173,14 @@ nonisolated struct Rekeying {
             }
             written += changes.count
         }
-        if let last = rows.last, rows.count == Self.step, !blocked.contains(pass.kind) {
+        if let last = rows.last, rows.count == Self.step, blocked[pass.kind] == nil {
             position = last.keys
             return
         }
+        // If that fails, this step is taken again.
+        if blocked[pass.kind] == nil { try finish(pass.kind, store) }
         position = []
         waiting = waiting.dropFirst()
-        if !blocked.contains(pass.kind) { try finish(pass.kind, store) }
     }
 
     private struct Row {
@@ -172,10 +216,9 @@ nonisolated struct Rekeying {
             do throws(RecordFailure) {
                 let content = try store.vault.open(row.record, pass.kind, place: place)
                 contents.append((row.keys, place, content))
-                hasHidden = hasHidden || header.form == .plain
             } catch {
                 // One that nobody can read any more stays as it is, until it is too old.
-                if case .locked = error { blocked.insert(pass.kind) }
+                if case .locked(let protection) = error { blocked[pass.kind] = protection }
             }
         }
         for (keys, place, content) in contents {
@@ -191,19 +234,14 @@ nonisolated struct Rekeying {
     }
 
     /// Notes that all records of a kind have its present key. What was stored as it is must not stay in free pages or the
-    /// log.
-    private mutating func finish(_ kind: ProtectedKind, _ store: Store) throws(SQLiteFailure) {
+    /// log, also after a kill: so that goes first.
+    private func finish(_ kind: ProtectedKind, _ store: Store) throws(SQLiteFailure) {
         let key = Key(store.vault.ring.header(of: kind))
-        try store.transaction { () throws(SQLiteFailure) in
-            try store.connection.run(
-                "INSERT INTO protection (kind, class, generation) VALUES (?1, ?2, ?3) "
-                    + "ON CONFLICT (kind) DO UPDATE SET class = ?2, generation = ?3",
-                kind.rawValue, key.protection.rawValue, Int64(key.generation))
+        if key.protection != .none, unhidden.contains(kind) {
+            try store.giveBackPages(Int(Int32.max))
+            try store.cutLog()
         }
-        guard hasHidden else { return }
-        hasHidden = false
-        try store.giveBackPages(Int(Int32.max))
-        try store.cutLog()
+        try store.transaction { () throws(SQLiteFailure) in try Self.write(.key(key), kind, store.connection) }
     }
 
     // MARK: - What is settled
@@ -220,19 +258,46 @@ nonisolated struct Rekeying {
         init(_ header: RecordHeader) {
             self.init(protection: header.protection, generation: header.generation)
         }
+
+        static let unprotected = Key(protection: .none, generation: 0)
     }
 
-    private static let unprotected = Key(protection: .none, generation: 0)
+    /// What is known of the keys of a kind's records.
+    private enum Settled: Equatable {
+        /// All have this one at least.
+        case key(Key)
+        /// They have several. Unless that is hidden, some may be stored as they are.
+        case mixed(isHidden: Bool)
+    }
 
-    /// The keys that all records of a kind have at least.
-    private static func settled(_ store: Store) throws(SQLiteFailure) -> [ProtectedKind: Key] {
+    private static let (mixed, open) = ("mixed", "open")
+
+    private static func write(
+        _ settled: Settled, _ kind: ProtectedKind, _ connection: Connection
+    ) throws(SQLiteFailure) {
+        let (text, generation) =
+            switch settled {
+            case .key(let key): (key.protection.rawValue, key.generation)
+            case .mixed(let isHidden): (isHidden ? mixed : open, 0 as UInt32)
+            }
+        try connection.run(
+            "INSERT INTO protection (kind, class, generation) VALUES (?1, ?2, ?3) "
+                + "ON CONFLICT (kind) DO UPDATE SET class = ?2, generation = ?3", kind.rawValue, text, Int64(generation)
+        )
+    }
+
+    private static func settled(_ store: Store) throws(SQLiteFailure) -> [ProtectedKind: Settled] {
         let select = try store.connection.statement("SELECT kind, class, generation FROM protection")
-        var settled: [ProtectedKind: Key] = [:]
+        var settled: [ProtectedKind: Settled] = [:]
         while try select.next() {
-            let (kind, protection) = (ProtectedKind(rawValue: select.text()), ProtectionClass(rawValue: select.text()))
-            let generation = UInt32(exactly: select.integer())
-            guard let kind, let protection, let generation else { continue }
-            settled[kind] = Key(protection: protection, generation: generation)
+            guard let kind = ProtectedKind(rawValue: select.text()) else { continue }
+            let (text, generation) = (select.text(), UInt32(exactly: select.integer()))
+            settled[kind] =
+                if let protection = ProtectionClass(rawValue: text), let generation {
+                    .key(Key(protection: protection, generation: generation))
+                } else {
+                    .mixed(isHidden: text == mixed)
+                }
         }
         return settled
     }

@@ -147,8 +147,8 @@ package nonisolated enum StoreModels {
         ],
         seed: ["1", "random() & 9223372036854775807", "0"])
 
-    /// Which keys all records of a kind have at least. A kind without a row: those of version 7, which were not
-    /// encrypted.
+    /// Which keys all records of a kind have at least, or that they have several; see ``Rekeying``. A kind without a row:
+    /// nothing of it was ever encrypted.
     private static let protection = Entity(
         "protection",
         [Column("kind", .text, isKey: true), Column("class", .text), Column("generation", .integer)], hasRowID: false)

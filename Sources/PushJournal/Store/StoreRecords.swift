@@ -60,9 +60,8 @@ nonisolated enum StoreRecords {
         "list_entry",
         makeRows: { (old) throws(MigrationFailure) in
             var new: [String: StoreValue] = ["generation": old["generation"] ?? .null, "key": .null]
-            if case .text(let pattern)? = old["pattern"] { new["key"] = .blob(Array(pattern.utf8)) }
-            let label: [UInt8] = if case .text(let text)? = old["label"] { [0] + Array(text.utf8) } else { [] }
-            new["entry"] = .blob(RecordVault.plain(label))
+            if let pattern = bytes(old["pattern"]) { new["key"] = .blob(pattern) }
+            new["entry"] = .blob(RecordVault.plain(bytes(old["label"]).map { [0] + $0 } ?? []))
             return [new]
         },
         validate: { (context) throws(MigrationFailure) in
@@ -76,6 +75,15 @@ nonisolated enum StoreRecords {
                     + "FROM main.list_entry",
                 "SELECT ifnull(sum(length(entry)), 0) FROM new.list_entry", "bytes of labels in lists")
         })
+
+    /// The bytes of a text; also of one that a damaged store says is a blob.
+    private static func bytes(_ value: StoreValue?) -> [UInt8]? {
+        switch value {
+        case .text(let text): Array(text.utf8)
+        case .blob(let bytes): bytes
+        case .integer, .null, nil: nil
+        }
+    }
 
     /// A column whose bytes get a header, of a table that stays as it is otherwise.
     /// - Parameter isEmptyKept: whether no bytes mean that there is no content yet.
@@ -110,6 +118,12 @@ nonisolated enum StoreRecords {
             guard let member = members.removeValue(forKey: name) else { continue }
             if case .null = member { continue }
             caller[name] = member
+        }
+        // A number in a fact that has no class: the pattern of an entry that blocked the call.
+        if case .text(let detail)? = members["detail"], detail.hasPrefix("blocked by the list '"),
+            let end = detail.lastIndex(of: "("), detail[..<end].hasSuffix("' ")
+        {
+            members["detail"] = .text(String(detail[..<end].dropLast()))
         }
         guard let rest = JSONValue.object(members).bytes, let bytes = JSONValue.object(caller).bytes else { return nil }
         return (String(decoding: rest, as: UTF8.self), caller.isEmpty ? nil : bytes)

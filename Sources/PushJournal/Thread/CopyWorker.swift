@@ -10,6 +10,8 @@ nonisolated final class CopyWorker {
     /// Pages of one step.
     private let step: Int32
     private var copy: OnlineCopy?
+    /// The number of the request, and the percentage that was reported last.
+    private var number: UInt64 = 0
     private var reported = -1
 
     init(store: Store, mailbox: JournalMailbox, limits: JournalLimits) {
@@ -19,7 +21,8 @@ nonisolated final class CopyWorker {
     }
 
     /// Begins a copy in an empty file.
-    func start(_ path: String) {
+    func start(_ path: String, number: UInt64) {
+        self.number = number
         do throws(SQLiteFailure) {
             let needed = try store.connection.size(.store)
             let free = FileSystem.freeBytes(of: FileSystem.split(path).directory) ?? .max
@@ -42,7 +45,7 @@ nonisolated final class CopyWorker {
         guard copy != nil else { return false }
         do throws(SQLiteFailure) {
             if let percent = try percentAfterStep() {
-                if percent != reported { mailbox.answer([.copying(percent: percent)]) }
+                if percent != reported { mailbox.answer([.copying(number: number, percent: percent)]) }
                 reported = percent
             } else {
                 end(.success(()))
@@ -68,6 +71,6 @@ nonisolated final class CopyWorker {
     private func end(_ result: Result<Void, RingwakeError>) {
         // Closes the file, which the client opens as soon as it has the answer.
         copy = nil
-        mailbox.answer([.copied(result)])
+        mailbox.answer([.copied(number: number, result)])
     }
 }

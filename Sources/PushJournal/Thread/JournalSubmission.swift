@@ -28,7 +28,7 @@ nonisolated enum JournalWork: Sendable {
     case readReport(ticket: UInt64)
     case readProtected(ticket: UInt64)
     /// Copies the store into this file.
-    case copy(String)
+    case copy(number: UInt64, String)
     case cancelCopy
     case close
 }
@@ -55,7 +55,7 @@ nonisolated extension JournalWork {
         case .readProtected(let ticket): .protected(ticket: ticket, .failure(error))
         case .readPushes(let ticket, _): .pushes(ticket: ticket, .failure(error))
         case .readCalls(let ticket, _): .calls(ticket: ticket, .failure(error))
-        case .copy: .copied(.failure(error))
+        case .copy(let number, _): .copied(number: number, .failure(error))
         case .cancelCopy, .close: nil
         }
     }
@@ -176,11 +176,11 @@ nonisolated enum JournalAnswer: Sendable {
     case mail(ticket: UInt64, Result<MailPayloads, RingwakeError>)
     case report(ticket: UInt64, Result<StoreReport, RingwakeError>)
     case protected(ticket: UInt64, Result<ProtectedRows, RingwakeError>)
-    /// All records have the present key of their class; so many were written again.
-    case rekeyed(rows: Int)
+    /// All records have the present key of their class in this ring; so many were written again.
+    case rekeyed(rows: Int, keys: KeyRing)
     /// So much of the store has been copied; and the end of copying.
-    case copying(percent: Int)
-    case copied(Result<Void, RingwakeError>)
+    case copying(number: UInt64, percent: Int)
+    case copied(number: UInt64, Result<Void, RingwakeError>)
     /// A transaction was committed or failed, with its error, and the number of records that still wait. It precedes
     /// the answers that depend on the transaction.
     case committed(RingwakeError?, waitingRecords: Int)

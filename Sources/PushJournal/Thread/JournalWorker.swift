@@ -113,7 +113,7 @@ nonisolated final class JournalWorker {
             read({ () throws(SQLiteFailure) in .init(values: try reader.protected()) }) {
                 .protected(ticket: ticket, $0)
             }
-        case .copy(let path): copies.start(path)
+        case .copy(let number, let path): copies.start(path, number: number)
         case .cancelCopy: copies.cancel()
         case .close: waiting.isClosing = true
         case .push, .ring, .keep, .barrier, .correctTimes, .link: break
@@ -255,7 +255,9 @@ nonisolated final class JournalWorker {
         do throws(SQLiteFailure) {
             try lookForStrangers()
             try makeRoomInLog()
-            guard try rekeying.isDueForLists ? rekey() : lists.step() == .taken else { return false }
+            let isTaken =
+                try rekeying.isDueForLists ? rekey() : lists.step(lock: rekeying.lockOfLists) == .taken
+            guard isTaken else { return false }
         } catch {
             let failure = StoreError.of(error, path: store.path)
             if error.isDamage { damage = error }
@@ -326,7 +328,7 @@ nonisolated final class JournalWorker {
         do throws(SQLiteFailure) {
             try rekeying.begin(store)
             upkeep.isDue = upkeep.isDue || rekeying.isDue
-            if rekeying.isComplete { mailbox.answer([.rekeyed(rows: 0)]) }
+            if rekeying.isComplete { answerRekeyed() }
         } catch {
             report(error)
         }
@@ -336,8 +338,12 @@ nonisolated final class JournalWorker {
     private func rekey() throws(SQLiteFailure) -> Bool {
         guard rekeying.isDue else { return false }
         try rekeying.step(store)
-        if rekeying.isComplete { mailbox.answer([.rekeyed(rows: rekeying.written)]) }
+        if rekeying.isComplete { answerRekeyed() }
         return true
+    }
+
+    private func answerRekeyed() {
+        mailbox.answer([.rekeyed(rows: rekeying.takeWritten(), keys: store.vault.ring)])
     }
 
     /// Checks some pages of the store if enough was written since the last time.

@@ -85,6 +85,8 @@ final class CallerLists {
     /// Takes the present keys of the lists' entries.
     func use(_ keys: KeyRing) {
         vault.use(keys)
+        // A build that has begun may have the former keys.
+        if isBuilding { waiters.append { _ in } }
         refresh()
     }
 

@@ -29,7 +29,8 @@ final class ControlServer {
         self.queries = queries
         self.audio = AudioRequests(audio: audio, calls: calls)
         copies = StoreCopies(
-            journal: daemon.journal, directory: daemon.configuration.stateDirectory, logger: daemon.logger)
+            journal: daemon.journal, directory: daemon.configuration.stateDirectory, runLoop: daemon.runLoop,
+            logger: daemon.logger)
         links = LinkRequests(daemon: daemon)
         protection = ProtectionRequests(daemon.protection)
         calls.onForward = { [weak self] request, exchange in self?.answer(request, exchange) }

@@ -9,7 +9,9 @@ enum IdleKeys {
     ///   is locked.
     /// - Throws: `failed` if the file is damaged.
     static func ring(inDirectory directory: String) throws(RingwakeError) -> KeyRing {
-        guard let file = try ProtectionFile.read("\(directory)/\(ProtectionFile.name)") else { return .off }
+        guard let file = try ProtectionFile.read("\(directory)/\(ProtectionFile.name)", repairs: false) else {
+            return .off
+        }
         guard [.keyFile, .credential].contains(file.source.kind),
             let rootKey = try? file.source.rootKey(
                 credentialsDirectory: processEnvironment()["CREDENTIALS_DIRECTORY"]),

@@ -35,7 +35,7 @@ final class ProtectedData {
         protection.distribution.publish = { [calls] state in calls.submit(.protectedDataChanged(state)) }
         protection.onDeletion = { [weak self] protection in self?.forget(protection) }
         protection.progress = { [weak self] in self?.progress(of: $0) }
-        journal.onRekeyed = { [weak self] in self?.removeFormerKeys() }
+        journal.onRekeyed = { [weak self] in self?.removeFormerKeys($0) }
         protection.begin()
     }
 
@@ -64,10 +64,14 @@ final class ProtectedData {
         return (statistics.rekeyed, statistics.toRekey)
     }
 
-    private func removeFormerKeys() {
+    /// - Parameter used: the keys that all records have. There may be newer ones meanwhile.
+    private func removeFormerKeys(_ used: KeyRing) {
         for key in ProtectionClass.withKeys {
+            guard let generation = used.keys[key]?.last?.generation,
+                !ClassKey.temporaryGenerations.contains(generation)
+            else { continue }
             do throws(RingwakeError) {
-                try protection.finishRekeying(of: key)
+                try protection.finishRekeying(of: key, before: generation)
             } catch {
                 protection.logger.error(
                     "former keys stay", metadata: ["class": "\(key.rawValue)", "why": "\(error.message)"])

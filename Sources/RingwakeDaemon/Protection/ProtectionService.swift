@@ -344,7 +344,7 @@ final class ProtectionService {
 
     // MARK: - Keys
 
-    /// Makes new keys of these classes. Records are written again by whoever has them; see ``finishRekeying(of:)``.
+    /// Makes new keys of these classes. Records are written again by whoever has them; see ``finishRekeying(of:before:)``.
     func rekey(_ classes: [ProtectionClass]) throws(RingwakeError) {
         try requireKeys()
         try keys.rekey(classes)
@@ -353,12 +353,10 @@ final class ProtectionService {
         logger.notice("new keys", metadata: ["classes": "\(classes.map(\.rawValue).joined(separator: ","))"])
     }
 
-    /// No record is left under a former key of this class.
-    func finishRekeying(of protection: ProtectionClass) throws(RingwakeError) {
-        guard let present = distribution.ring.keys[protection]?.last,
-            try keys.removeKeys(of: protection, before: present.generation)
-        else { return }
-        distribution.ring.keys[protection] = [present]
+    /// No record is left under a key of this class that is older than this generation.
+    func finishRekeying(of protection: ProtectionClass, before generation: UInt32) throws(RingwakeError) {
+        guard try keys.removeKeys(of: protection, before: generation) else { return }
+        distribution.ring.keys[protection]?.removeAll { $0.generation < generation }
         settle()
         logger.notice("the former keys are removed", metadata: ["class": "\(protection.rawValue)"])
     }

@@ -2,6 +2,7 @@ import DataProtection
 import FileSystem
 import PushJournal
 import RingwakeCore
+import RunLoop
 import Testing
 
 @MainActor @Suite("Protected lists of callers")
@@ -60,7 +61,7 @@ struct ProtectedListTests {
 
     private func rekey(_ harness: JournalHarness, _ keys: KeyRing) {
         var isDone = false
-        harness.journal.onRekeyed = { isDone = true }
+        harness.journal.onRekeyed = { _ in isDone = true }
         harness.journal.use(keys)
         harness.run { isDone }
     }
@@ -162,6 +163,39 @@ struct ProtectedListTests {
         #expect(try harness.entries("mine").count == 301)
     }
 
+    @Test("are locked while an index is built, and the next one is built all the same")
+    func lockedBuild() throws {
+        var limits = JournalLimits()
+        limits.listStep = 1
+        let harness = try JournalHarness(limits: limits)
+        harness.keys = try ring()
+        try harness.reopen()
+        try fill(harness)
+        var results: [Result<Int, RingwakeError>] = []
+        harness.journal.rebuildIndex(at: harness.directory.index, rules: .none) { results.append($0) }
+        // The request is in the journal's hands, and not at its end: it has 604 steps.
+        harness.loop.runOnce(timeout: .milliseconds(1))
+        harness.journal.use(try ring(isLocked: true))
+        harness.run { !results.isEmpty }
+        harness.journal.use(try ring())
+        #expect(try harness.rebuildIndex() == 604)
+    }
+
+    @Test("are looked up as their index was built, until it is built anew")
+    func formerIndex() throws {
+        let harness = try JournalHarness()
+        try fill(harness)
+        try harness.rebuildIndex()
+        for keys in [try ring(), try ring(isLocked: true)] {
+            #expect(try find(harness, keys).prefix(2).allSatisfy { $0?.blocked?.list == "mine" })
+        }
+        rekey(harness, try ring())
+        try harness.rebuildIndex()
+        var keys = try ring()
+        keys.classes = [:]
+        #expect(try find(harness, keys).prefix(2).allSatisfy { $0?.blocked?.list == "mine" })
+    }
+
     @Test("whose key is deleted are empty")
     func deleted() throws {
         let harness = try JournalHarness()
@@ -174,5 +208,7 @@ struct ProtectedListTests {
         #expect(try harness.entries("mine").isEmpty && harness.rebuildIndex() == 0)
         try harness.change("mine", add: entries())
         #expect(try harness.entries("mine").count == 2)
+        // Page by page too: what nobody can read fills no page.
+        #expect(try harness.patterns("mine", page: 1).count == 2)
     }
 }

@@ -18,7 +18,7 @@ package nonisolated final class CallerIndex {
     private let rules: String
     /// Identifies the keys that it was built with; see ``IndexRecords``.
     private let protection: String
-    private let records: IndexRecords
+    private var records: IndexRecords
     private let lists: [(name: String, kind: CallerListKind)]
     /// In bytes, longest first.
     private let prefixLengths: [Int]
@@ -59,6 +59,11 @@ package nonisolated final class CallerIndex {
             rules = built.text()
             let lengths = built.integer()
             protection = built.text()
+            records.isFileHashed = protection != IndexRecords.unprotected
+            // Without protection there may be no key ever; with it there will be one.
+            guard protection == IndexRecords.unprotected || records.mayGetKey else {
+                throw SQLiteFailure.damaged("it was built with keys that are not here")
+            }
             built.reset()
             prefixLengths = (1...CallerPattern.maximumDigits + 1).reversed().filter { lengths >> Int64($0) & 1 == 1 }
             lists = try Self.lists(connection)

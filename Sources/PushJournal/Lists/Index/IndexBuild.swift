@@ -76,6 +76,12 @@ nonisolated final class IndexBuild: Sendable {
         bell.ring()
     }
 
+    /// Ends the build, whose request has its answer already.
+    func abandon() {
+        state.withLock { $0.isCancelled = true }
+        bell.ring()
+    }
+
     /// Cancels the build. The old index stays unless it has already been replaced. The request fails with the error
     /// that the journal is closed.
     func cancel() {

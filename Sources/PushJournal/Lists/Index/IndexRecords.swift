@@ -5,13 +5,23 @@ internal import RingwakeCore
 /// blocked, and can't show a name.
 nonisolated struct IndexRecords {
     let vault: RecordVault
+    /// Whether the keys of an existing file are hashes; nil: as the present keys say. Until it has been built anew, callers are
+    /// looked up as it was built.
+    var isFileHashed: Bool?
+
+    /// Whether there is a key for look-ups, or will be when the device is unlocked.
+    var mayGetKey: Bool { isHashed || vault.ring.lookup != nil }
 
     private var isHashed: Bool { vault.ring.header(of: .lists).form != .plain }
 
     /// The key in the file.
     /// - Throws: `locked` if the key for look-ups isn't there yet, `failed` if OpenSSL can't make the hash.
     func key(of text: String) throws(RingwakeError) -> [UInt8] {
-        guard isHashed else { return Array(text.utf8) }
+        guard isFileHashed ?? isHashed else { return Array(text.utf8) }
+        return try hash(of: text)
+    }
+
+    private func hash(of text: String) throws(RingwakeError) -> [UInt8] {
         guard let lookup = vault.ring.lookup else { throw ListError.locked(vault.ring.header(of: .lists).protection) }
         return try lookup.hash(of: Self.purpose + text)
     }
@@ -32,11 +42,14 @@ nonisolated struct IndexRecords {
 
     private static func place(_ key: [UInt8]) -> String { "index/\(encodeHex(key))" }
 
-    /// Identifies the keys.
+    /// What ``stamp()`` is without protection.
+    static let unprotected = "none"
+
+    /// Identifies the present keys.
     /// - Throws: as ``key(of:)``.
     func stamp() throws(RingwakeError) -> String {
-        guard isHashed else { return "none" }
+        guard isHashed else { return Self.unprotected }
         let header = vault.ring.header(of: .lists)
-        return "\(header.protection.rawValue)/\(header.generation)/\(encodeHex(try key(of: "stamp")))"
+        return "\(header.protection.rawValue)/\(header.generation)/\(encodeHex(try hash(of: "stamp")))"
     }
 }
