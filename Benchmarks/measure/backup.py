@@ -25,7 +25,9 @@ def fill(store: Path, megabytes: int) -> None:
     connection.execute("INSERT OR REPLACE INTO list VALUES ('ballast', 'block', NULL, NULL, 0, 0, 1)")
     connection.execute(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "
-        "INSERT INTO list_entry SELECT 1, printf('%012d', i), hex(randomblob(1000)) FROM n", (megabytes * 480,),
+        "INSERT INTO list_entry SELECT 1, CAST(printf('%012d', i) AS BLOB), "
+        # The header of a record without protection.
+        "CAST(x'01000000000000' || zeroblob(1) || hex(randomblob(1000)) AS BLOB) FROM n", (megabytes * 480,),
     )  # fmt: skip
     connection.commit()
     connection.close()
