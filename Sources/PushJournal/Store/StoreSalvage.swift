@@ -8,7 +8,7 @@ nonisolated struct StoreSalvage {
     /// The tables, in the order in which they are copied: what rings first. A new store has an epoch of its own.
     private static let order = [
         "boot", "payload", "call", "push", "state", "list", "list_entry", "list_remains", "list_stamp", "device",
-        "mail", "protection",
+        "mail",
     ]
     /// Rows have no higher numbers; see ``Connection/successor(_:)``.
     private static let highest: Int64 = 1 << 62
@@ -55,6 +55,8 @@ nonisolated struct StoreSalvage {
             copied[entity.name] = connection.totalChanges - before
         }
         try completePayloads(on: connection)
+        // What the damaged store says of the keys of its records may be missing: the next start looks at each.
+        if model.entity("protection") != nil { try Rekeying.forget(connection) }
         try connection.run("COMMIT")
         let (pushes, calls) = (copied["push"] ?? 0, copied["call"] ?? 0)
         guard pushes + calls + (copied["state"] ?? 0) > 0 else { return nothing }
