@@ -41,7 +41,9 @@ nonisolated struct RootKeys {
     func find() -> Finding {
         let file: ProtectionFile?
         do throws(RingwakeError) {
-            file = try ProtectionFile.read(path) { logger.warning("the file of keys", metadata: ["damage": "\($0)"]) }
+            file = try ProtectionFile.read(path) {
+                logger.warning("protection.json or its second copy is damaged or gone", metadata: ["damage": "\($0)"])
+            }
         } catch {
             return .broken(error.message, nil)
         }
