@@ -344,7 +344,7 @@ final class ProtectionService {
 
     // MARK: - Keys
 
-    /// Makes new keys of these classes. Records are written again by whoever has them; see ``finishRekeying(of:before:)``.
+    /// Makes new keys of these classes. The journal writes the records again. ``finishRekeying(of:before:)`` comes then.
     func rekey(_ classes: [ProtectionClass]) throws(RingwakeError) {
         try requireKeys()
         try keys.rekey(classes)

@@ -88,8 +88,7 @@ package nonisolated final class CallerIndex {
     /// Whether it was built with these rules. With others, national numbers are not found.
     package func isBuilt(with rules: DiallingRules) -> Bool { self.rules == IndexSchema.stamp(of: rules) }
 
-    /// Whether it was built with the present keys. With others, names can't be read; without protection before or since,
-    /// nobody is found.
+    /// Whether it was built with the present keys. Callers are found with others too, but names may not be readable.
     package var hasPresentKeys: Bool { protection == (try? records.stamp()) }
 
     /// The lists' result for a caller; nil if no list matches.
