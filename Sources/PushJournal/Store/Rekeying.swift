@@ -22,6 +22,8 @@ nonisolated struct Rekeying {
         let start: [StoreValue]
         /// Nil: the record of the same content. For a row that no version writes, nothing.
         var seal: (@Sendable ([StoreValue], _ content: [UInt8], RecordVault) throws(SQLiteFailure) -> [StoreValue])?
+        /// Removes the row with these keys, whose record nobody can read any more; empty: it stays until it is too old.
+        var remove: [String] = []
         let place: @Sendable ([StoreValue]) -> String?
     }
 
@@ -39,7 +41,12 @@ nonisolated struct Rekeying {
                 else { return [] }
                 let row = try ListRecords(vault: vault).row(of: entry, in: generation)
                 return [.blob(row.key), .blob(row.record)]
-            }
+            },
+            remove: [
+                "UPDATE list SET entries = max(0, entries - 1) WHERE generation = ?1 AND EXISTS "
+                    + "(SELECT 1 FROM list_entry WHERE generation = ?1 AND key = ?2)",
+                "DELETE FROM list_entry WHERE generation = ?1 AND key = ?2",
+            ]
         ) { keys in
             guard case .integer(let generation) = keys[0], case .blob(let key) = keys[1] else { return nil }
             return ListRecords.place(generation, key)
@@ -166,12 +173,12 @@ nonisolated struct Rekeying {
         if !changes.isEmpty {
             try store.transaction { () throws(SQLiteFailure) in
                 for change in changes {
-                    let update = try store.connection.statement(pass.update)
-                    update.bind(change.values + change.keys)
-                    try update.run()
+                    let statement = try store.connection.statement(change.sql)
+                    statement.bind(change.values)
+                    try statement.run()
                 }
             }
-            written += changes.count
+            written += changes.count { $0.sql == pass.update }
         }
         if let last = rows.last, rows.count == Self.step, blocked[pass.kind] == nil {
             position = last.keys
@@ -200,9 +207,9 @@ nonisolated struct Rekeying {
         return rows
     }
 
-    /// A row, and what is written to it.
+    /// A statement that changes a row.
     private struct Change {
-        let keys: [StoreValue]
+        let sql: String
         let values: [StoreValue]
     }
 
@@ -217,8 +224,12 @@ nonisolated struct Rekeying {
                 let content = try store.vault.open(row.record, pass.kind, place: place)
                 contents.append((row.keys, place, content))
             } catch {
-                // One that nobody can read any more stays as it is, until it is too old.
-                if case .locked(let protection) = error { blocked[pass.kind] = protection }
+                switch error {
+                case .locked(let protection): blocked[pass.kind] = protection
+                case .deleted: changes += pass.remove.map { Change(sql: $0, values: row.keys) }
+                // It stays as it is, until it is too old.
+                case .damaged: break
+                }
             }
         }
         for (keys, place, content) in contents {
@@ -228,7 +239,7 @@ nonisolated struct Rekeying {
                 } else {
                     [.blob(try store.vault.record(content, pass.kind, place: place))]
                 }
-            if !values.isEmpty { changes.append(Change(keys: keys, values: values)) }
+            if !values.isEmpty { changes.append(Change(sql: pass.update, values: values + keys)) }
         }
         return changes
     }

@@ -26,7 +26,8 @@ nonisolated struct StoreRebuild {
                 let stamp = try replacement.finishNew()
                 try StoreFile.setAside(inDirectory: order.directory, why: why)
                 isAside = true
-                seal.write(StoreSeal.Contents(position: position, stamp: stamp))
+                // The former seal counts the log that is aside now.
+                seal.write(StoreSeal.Contents(position: position, stamp: stamp), isDurable: true)
                 try replacement.putInPlace()
             }
             return why

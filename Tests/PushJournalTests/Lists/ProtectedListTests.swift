@@ -152,6 +152,26 @@ struct ProtectedListTests {
         #expect(try harness.patterns("mine", page: 7) == harness.entries("mine").map(\.pattern.description).sorted())
     }
 
+    @Test("leave nothing of many entries in pages that are still used, when protection begins")
+    func manyRekeyed() throws {
+        let harness = try JournalHarness()
+        try harness.createList("mine")
+        for part in 0..<4 {
+            try harness.change("mine", add: harness.numbers((part * 1_000)..<((part + 1) * 1_000), label: "Ada Secret"))
+        }
+        rekey(harness, try ring())
+        #expect(try harness.lists().map(\.entries) == [4_000])
+        let digits = Array("+49100".utf8)
+        let names = try FileSystem.entries(of: harness.directory.path)
+        for name in names {
+            guard let content = try? FileSystem.read("\(harness.directory.path)/\(name)", maximumSize: 1 << 28) else {
+                continue
+            }
+            #expect(!content.contains(Array("Ada Secret".utf8)), "\(name)")
+            #expect(!content.contains(digits), "\(name)")
+        }
+    }
+
     @Test("wait with a change until all of their entries have the present keys")
     func changedMeanwhile() throws {
         let harness = try JournalHarness()
@@ -206,8 +226,9 @@ struct ProtectedListTests {
         try changed.deleteKeys(of: .complete, rootKey: rootKey)
         rekey(harness, try ring(changed))
         #expect(try harness.entries("mine").isEmpty && harness.rebuildIndex() == 0)
+        #expect(try harness.lists().map(\.entries) == [0, 0])
         try harness.change("mine", add: entries())
-        #expect(try harness.entries("mine").count == 2)
+        #expect(try harness.entries("mine").count == 2 && harness.lists().map(\.entries) == [2, 0])
         // Page by page too: what nobody can read fills no page.
         #expect(try harness.patterns("mine", page: 1).count == 2)
     }
