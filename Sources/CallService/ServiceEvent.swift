@@ -85,10 +85,13 @@ package struct RestoredState: Sendable {
 package struct RevealedStates: Sendable {
     package var contents: [AppID: [UInt8]]
     package var records: [AppID: SavedStates.Record]
+    /// Apps whose contents can never be read.
+    package var lost: Set<AppID>
 
-    package init(contents: [AppID: [UInt8]], records: [AppID: SavedStates.Record]) {
+    package init(contents: [AppID: [UInt8]], records: [AppID: SavedStates.Record], lost: Set<AppID> = []) {
         self.contents = contents
         self.records = records
+        self.lost = lost
     }
 }
 

@@ -238,13 +238,17 @@ package final class PushJournal {
     }
 
     /// Reads what is protected, after the keys of ``use(_:)`` are in force.
-    /// - Parameter completion: called later, from the loop.
-    package func readProtected(completion: @escaping (Result<ProtectedRows, RingwakeError>) -> Void) {
+    /// - Parameters:
+    ///   - since: the number of the first call that has ended and is wanted; nil: none is.
+    ///   - completion: called later, from the loop.
+    package func readProtected(
+        since: Int64?, completion: @escaping (Result<ProtectedRows, RingwakeError>) -> Void
+    ) {
         guard !isClosed, waiting.reads < limits.maximumWaitingReads else {
             let error = isClosed ? closedError : readsError
             return runLoop.enqueue { completion(.failure(error)) }
         }
-        submit(.readProtected(ticket: waiting.addRead(completion)))
+        submit(.readProtected(ticket: waiting.addRead(completion), since: since))
     }
 
     /// Copies the store into an empty file while pushes go on. The copy is what the store is when it is finished. It isn't

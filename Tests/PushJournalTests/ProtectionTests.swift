@@ -62,7 +62,7 @@ struct ProtectionTests {
     }
 
     private func protected(_ harness: JournalHarness) throws -> ProtectedRows {
-        try harness.wait { harness.journal.readProtected(completion: $0) }
+        try harness.wait { harness.journal.readProtected(since: 0, completion: $0) }
     }
 
     private func expectReadable(_ harness: JournalHarness) throws {

@@ -85,6 +85,7 @@ package struct SavedStates: Sendable {
         for (app, contents) in state.contents where locked.removeValue(forKey: app) != nil {
             self.contents[app] = contents
         }
+        for app in state.lost { locked[app] = nil }
         for (app, record) in state.records where records[app] == nil { records[app] = record }
     }
 

@@ -89,15 +89,17 @@ nonisolated struct StoreReader {
     }
 
     /// What can be read with the present keys of what is protected.
-    func protected() throws(SQLiteFailure) -> ProtectedRows {
+    /// - Parameter since: of calls that have ended, those from this number on; nil: none.
+    func protected(since: Int64?) throws(SQLiteFailure) -> ProtectedRows {
         let times = store.times()
         let states = try store.states.rows(times)
         var found = ProtectedRows(
-            states: states.rows.filter { StoreRecords.kind(ofState: $0.path) != nil }, lockedStates: states.locked)
+            states: states.rows.filter { StoreRecords.kind(ofState: $0.path) != nil }, lockedStates: states.locked,
+            unfitStates: states.unfit.filter { StoreRecords.kind(ofState: $0.key) != nil })
         let select = try Statement(
-            Schema.selectCall + " WHERE number IN (SELECT call FROM payload) OR number IN "
-                + "(SELECT number FROM call ORDER BY number DESC LIMIT ?1)", on: store.connection.database)
-        select.bind(Int64(store.limits.maximumRecentCalls))
+            Schema.selectCall + " WHERE number IN (SELECT call FROM payload) OR number >= ?1",
+            on: store.connection.database)
+        select.bind(since ?? .max)
         while try select.next() {
             guard let call = StoreRows.call(of: select, times: times, opening: store.vault)?.journaled else { continue }
             found.callers[call.record.number] = call.record.update

@@ -26,7 +26,7 @@ nonisolated enum JournalWork: Sendable {
     case readPushes(ticket: UInt64, PushQuery)
     case readCalls(ticket: UInt64, CallQuery)
     case readReport(ticket: UInt64)
-    case readProtected(ticket: UInt64)
+    case readProtected(ticket: UInt64, since: Int64?)
     /// Copies the store into this file.
     case copy(number: UInt64, String)
     case cancelCopy
@@ -52,7 +52,7 @@ nonisolated extension JournalWork {
         case .link(let ticket, _): ticket.map { .kept(ticket: $0, .failure(error)) }
         case .readMail(let ticket, _): .mail(ticket: ticket, .failure(error))
         case .readReport(let ticket): .report(ticket: ticket, .failure(error))
-        case .readProtected(let ticket): .protected(ticket: ticket, .failure(error))
+        case .readProtected(let ticket, _): .protected(ticket: ticket, .failure(error))
         case .readPushes(let ticket, _): .pushes(ticket: ticket, .failure(error))
         case .readCalls(let ticket, _): .calls(ticket: ticket, .failure(error))
         case .copy(let number, _): .copied(number: number, .failure(error))

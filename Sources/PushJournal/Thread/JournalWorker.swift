@@ -109,8 +109,8 @@ nonisolated final class JournalWorker {
             }
         case .readReport(let ticket):
             read({ () throws(SQLiteFailure) in .init(values: try store.report()) }) { .report(ticket: ticket, $0) }
-        case .readProtected(let ticket):
-            read({ () throws(SQLiteFailure) in .init(values: try reader.protected()) }) {
+        case .readProtected(let ticket, let since):
+            read({ () throws(SQLiteFailure) in .init(values: try reader.protected(since: since)) }) {
                 .protected(ticket: ticket, $0)
             }
         case .copy(let number, let path): copies.start(path, number: number)

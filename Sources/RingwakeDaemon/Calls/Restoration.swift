@@ -238,7 +238,17 @@ final class Restoration {
     func reveal(_ rows: ProtectedRows, _ calls: CallDriver) {
         var last = LastRun()
         for row in rows.states { read(row, into: &last, calls.now) }
-        calls.submit(.statesRevealed(RevealedStates(contents: last.saved, records: last.restorations)))
+        var lost: Set<AppID> = []
+        for (path, why) in rows.unfitStates.sorted(by: { $0.key < $1.key }) {
+            // One that the app has written meanwhile is another one.
+            guard let app = RestorationPath(path)?.savingApp, calls.service.states.lock(of: app) != nil else {
+                continue
+            }
+            noteAside(path, why)
+            journal.setAside(path, reason: why)
+            lost.insert(app)
+        }
+        calls.submit(.statesRevealed(RevealedStates(contents: last.saved, records: last.restorations, lost: lost)))
         calls.submit(.callersRevealed(rows.callers))
     }
 

@@ -48,8 +48,9 @@ final class ProtectedData {
         journal.use(keys)
         lists.use(keys)
         guard isMore else { return journal.barrier { _ in completion() } }
+        let hidden = calls.coordinator.finished.lazy.filter { $0.update.lockedBy != nil }
         // While the store can't be opened there is nothing to show: it is read when it is.
-        journal.readProtected { [restoration, calls] result in
+        journal.readProtected(since: hidden.map(\.number).min()) { [restoration, calls] result in
             if case .success(let rows) = result { restoration.reveal(rows, calls) }
             completion()
         }
