@@ -11,15 +11,15 @@ struct ProtectionTests {
         + #""rekeying":{"done":1,"total":4}}],"lock":"session","protectedDataAvailable":true,"schema":1,"#
         + #""session":"unlocked","source":"tpm","state":"unlocked"}"#
     private static let locked =
-        #"{"classes":[],"lock":"command","passphrase":{"n":2,"p":1,"r":1,"salt":"c2FsdCBvZiBhIHRlc3Q"},"#
+        #"{"classes":[],"lock":"command","passphrase":{"n":16384,"p":1,"r":1,"salt":"c2FsdCBvZiBhIHRlc3QhIQ"},"#
         + #""protectedDataAvailable":false,"schema":1,"source":"passphrase","state":"locked","why":"type it"}"#
 
     /// The key that scrypt makes of "correct horse" with that salt and cost.
     private func key() throws -> String {
         var bytes = Array("correct horse".utf8)
-        let cost = try #require(ScryptParameters(n: 2, r: 1, p: 1))
+        let cost = try #require(ScryptParameters(n: 16384, r: 1, p: 1))
         return Base64URL.encode(
-            try Passphrase(wiping: &bytes).key(salt: Array("salt of a test".utf8), cost, count: 32))
+            try Passphrase(wiping: &bytes).key(salt: Array("salt of a test!!".utf8), cost, count: 32))
     }
 
     private func body(_ daemon: FakeDaemon) -> String {

@@ -63,8 +63,8 @@ package final class TokenStore {
         } catch {
             throw RingwakeError(
                 .system,
-                "The state directory '\(directory)' cannot be made: \(error.reason); "
-                    + "name one that this user may write to.")
+                "'\(error.path)' cannot be made: \(error.reason); it has to be a folder that this user may write to. "
+                    + "Move away what is there, or name another state directory.")
         }
         let file = noting(
             try tokensFile.read { (file) throws(RingwakeError) in (file, try file.records()) },

@@ -6,6 +6,8 @@ import RingwakeCore
 enum PassphraseKey {
     /// Bytes of a key and of a new salt.
     private static let bytes = 32
+    /// What a daemon may ask for at least: with less, who gets the key could try passphrases.
+    private static let (minimumCost, minimumSaltBytes) = (1 << 14, 16)
     /// How often a person may try.
     static let maximumTries = 3
     /// The daemon may write its file of keys meanwhile.
@@ -30,7 +32,7 @@ enum PassphraseKey {
         in context: CommandContext
     ) throws(RingwakeError) -> String {
         guard let cost = ScryptParameters(n: derivation.n, r: derivation.r, p: derivation.p),
-            let salt = Base64URL.decode(derivation.salt), !salt.isEmpty
+            let salt = Base64URL.decode(derivation.salt), cost.n >= minimumCost, salt.count >= minimumSaltBytes
         else {
             throw RingwakeError(
                 .failed,

@@ -279,14 +279,17 @@ final class ProtectionService {
     ) throws(RingwakeError) {
         try requireKeys()
         driver.submit(.deadlineReached)
-        guard case .locked = machine.state, let file, needsPerson else {
-            guard key == nil || needsPerson else {
+        guard let file, needsPerson else {
+            guard key == nil else {
                 throw RingwakeError(.conflict, "no passphrase opens the keys; leave out 'key'")
             }
             return open(completion)
         }
         guard let key else {
-            throw RingwakeError(.locked, "the passphrase is needed; run 'ringwake protection unlock'")
+            guard machine.state == .unlocked else {
+                throw RingwakeError(.locked, "the passphrase is needed; run 'ringwake protection unlock'")
+            }
+            return unlocked(completion)
         }
         try limit.allow(at: now)
         do throws(RingwakeError) {

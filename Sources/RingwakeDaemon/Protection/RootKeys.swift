@@ -137,11 +137,19 @@ nonisolated struct RootKeys {
             var changed = file
             try changed.rewrap(from: rootKey, to: new, source: wanted)
             try changed.write(path)
+            // Somebody who can write to the disk may have put another file of keys there, with a source of theirs.
+            logger.warning(
+                "the keys of protected data were under another source, and are under the configured one now",
+                metadata: ["former": "\(Self.text(file.source))", "now": "\(Self.text(wanted))"])
             return Opened(file: changed, rootKey: new, note: note)
         } catch {
             return Opened(
                 file: file, rootKey: rootKey, note: "what 'root_key' names can't be used yet: \(error.message)")
         }
+    }
+
+    private static func text(_ source: RootKeySource) -> String {
+        if case .keyFile(let path) = source { path } else { source.kind.rawValue }
     }
 
     /// Reads a key. A key file that isn't there is made.

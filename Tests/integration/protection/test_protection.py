@@ -207,6 +207,22 @@ def test_wrong_keys_are_limited_and_the_daemon_answers_meanwhile(make_daemon) ->
     until(is_right_now, 30, "the next try to be looked at")
 
 
+def test_a_lock_that_has_begun_ends_with_the_passphrase_alone(make_daemon) -> None:
+    """Within the grace period the keys are still there, and a command without the passphrase must not keep them."""
+    daemon, protection = by_passphrase(make_daemon)
+    right = {"key": derived("correct horse", protection.message)}
+    assert protection.ask("unlock", {"key": "A" * 43})[1]["error"] == "bad-credential"
+    assert protection.ask("unlock", {})[0] == 200
+    assert protection.ask("lock")[0] == 200
+    for body in ({}, None):
+        assert protection.ask("unlock", body)[0] == 423
+    assert protection.ask("unlock", {"key": "A" * 43})[1]["error"] == "bad-credential"
+    assert protection.ask("unlock", right)[0] == 200 and protection.message["state"] == "unlocked"
+    assert protection.ask("lock")[0] == 200
+    assert protection.unlock("battery staple").returncode == 1
+    protection.waits_until("locked")
+
+
 def test_where_another_source_is_configured_no_passphrase_is_set(make_daemon) -> None:
     daemon, _ = by_key_file(make_daemon)
     done = daemon.ringwake("protection", "passphrase", env={"RINGWAKE_PASSWORD": "x"})
