@@ -19,12 +19,22 @@ package enum ArchiveWriter {
         package let origin: String?
         /// Who has to own the file; nil: anybody. In a folder of another user, that user decides what a name stands for.
         package let owner: UInt32?
+        /// SHA-256 in hex of what has to be in it; nil: whatever is.
+        fileprivate var sha256: String?
 
         package init(_ name: MemberName, path: String, origin: String? = nil, owner: UInt32? = nil) {
             self.name = name
             self.path = path
             self.origin = origin
             self.owner = owner
+        }
+
+        /// The same file with what is in it now: if that changes, there is no backup.
+        package func unchanged() throws(RingwakeError) -> Source {
+            var meter = Meter(all: 0) { _, _ in true }
+            var fixed = self
+            fixed.sha256 = try ArchiveWriter.describe(self, &meter).sha256
+            return fixed
         }
     }
 
@@ -70,7 +80,7 @@ package enum ArchiveWriter {
         try tar.add(.manifest, encoded, modified: now)
         try tar.add(.manifestDigest, BackupManifest.digestText(of: encoded), modified: now)
         if let sealed { try tar.add(.sealedKeys, sealed, modified: now) }
-        for (source, member) in packed { try pack(source, member, into: tar, &meter) }
+        for (source, member) in packed { try pack(source, member, into: tar, of: partial, &meter) }
         try tar.close()
         try partial.commit()
         return manifest
@@ -85,14 +95,16 @@ package enum ArchiveWriter {
             digest.add(bytes)
             try meter.add(bytes.count)
         }
+        let sha256 = encodeHex(digest.finish())
+        guard source.sha256 == nil || source.sha256 == sha256 else { throw .changedSource(source.path) }
         return BackupManifest.Member(
-            name: source.name, bytes: file.bytes, sha256: encodeHex(digest.finish()), mode: file.mode,
-            origin: source.origin)
+            name: source.name, bytes: file.bytes, sha256: sha256, mode: file.mode, origin: source.origin)
     }
 
     /// Writes what the manifest says, or throws: the file is another one if it was replaced.
     private static func pack(
-        _ source: Source, _ member: BackupManifest.Member, into tar: TarWriter, _ meter: inout Meter
+        _ source: Source, _ member: BackupManifest.Member, into tar: TarWriter, of partial: PartialFile,
+        _ meter: inout Meter
     ) throws(RingwakeError) {
         let file = try SourceFile(source.path, owner: source.owner)
         guard file.bytes == member.bytes else { throw .changedSource(source.path) }
@@ -101,6 +113,7 @@ package enum ArchiveWriter {
         while let bytes = try file.next() {
             digest.add(bytes)
             try tar.write(bytes)
+            try partial.writeBack()
             try meter.add(bytes.count)
         }
         guard encodeHex(digest.finish()) == member.sha256 else { throw .changedSource(source.path) }

@@ -1,6 +1,6 @@
 internal import FileSystem
 internal import Glibc
-internal import RingwakeCore
+package import RingwakeCore
 
 extension RingwakeError {
     /// A backup that isn't as its writer made it.
@@ -20,7 +20,7 @@ extension RingwakeError {
     }
 
     /// A file that changed between the two times that it was read.
-    static func changedSource(_ path: String) -> RingwakeError {
+    package static func changedSource(_ path: String) -> RingwakeError {
         RingwakeError(.conflict, "\(path) changed while it was backed up, so there is no backup; try again")
     }
 

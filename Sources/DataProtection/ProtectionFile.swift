@@ -10,7 +10,7 @@ package import RingwakeCore
 ///
 /// It is a value: ``write(_:)`` stores it. An operation that throws has changed nothing.
 package struct ProtectionFile: Equatable, Sendable {
-    package static let name = "protection.json"
+    package static let name = StateDirectory.protection
     /// What isn't there without the file.
     private static let loss = "Without it nobody can read the protected data; restore it from a backup"
     /// Maximum size of the file, in bytes. With all keys that there can be it has less than 32 KiB.

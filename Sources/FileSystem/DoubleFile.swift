@@ -43,7 +43,7 @@ package struct DoubleFile: Sendable {
     let directory: String
     /// The path of the file.
     package let path: String
-    let copyPath: String
+    package let copyPath: String
     /// In bytes.
     let maximumSize: Int
 

@@ -3,8 +3,10 @@ package enum StateDirectory {
     /// What a backup leaves out, by the beginning of its name. The store is copied by itself; the rest is made again from
     /// other files, belongs to a running daemon or to an audio server that runs now, or is what a restore has left.
     private static let leftOut =
-        ["store.", "lock", "callers.index", "audio-effects", "damaged", "copies", restore, aside, "."]
+        ["store.", "lock", "callers.index", "audio-effects", "damaged", restore, aside, "."]
 
+    /// The keys of protected records.
+    package static let protection = "protection.json"
     /// The beginning of the names that a restore works with.
     package static let restore = "restore."
     /// The beginning of the folders that former states were moved to.

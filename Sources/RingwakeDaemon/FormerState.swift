@@ -21,7 +21,7 @@ struct FormerState {
     /// What belongs to the state: the lock, the tokens with their copies, the store and what belongs to it, the index
     /// of callers, and what was changed on an audio server.
     private static func isState(_ name: String) -> Bool {
-        ["lock", "tokens.json", "identity.json", "protection.json", "apps", "copies", "damaged"].contains(name)
+        ["lock", "tokens.json", "identity.json", StateDirectory.protection, "apps", "copies", "damaged"].contains(name)
             || ["store.", "callers.index", "audio-effects"].contains { name.hasPrefix($0) }
     }
 

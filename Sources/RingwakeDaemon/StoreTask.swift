@@ -1,6 +1,8 @@
 internal import ControlProtocol
 internal import CRingwakeLinux
+internal import Cryptography
 internal import DaemonConfiguration
+internal import DataProtection
 internal import FileSystem
 internal import Glibc
 internal import PushJournal
@@ -17,7 +19,8 @@ enum StoreTask: String, CaseIterable {
     case migrate
     /// Copies the store, prints where the copy is, and removes it when standard input ends.
     case copy
-    /// Prints the store's records.
+    /// Prints the store's records. If a passphrase opens their keys, it is in the first line of standard input, as
+    /// ``IdlePassphrase`` says.
     case export
     /// Reads records and adds them.
     case `import`
@@ -57,9 +60,9 @@ struct StoreWork {
     /// - Throws: `inUse` if a daemon runs, `notFound` without a store.
     func run() throws(RingwakeError) {
         if task == .export, let copy {
-            try StandardStream.output.write(
-                try PortableExport(copy: copy, keys: try IdleKeys.ring(inDirectory: directory), header: Self.header))
-            return
+            return try export { keys throws(RingwakeError) in
+                try PortableExport(copy: copy, keys: keys, header: Self.header)
+            }
         }
         if task == .restore { return try RestoreWork(directory: directory, limits: limits).run() }
         let lock = try Daemon.lock(directory)
@@ -74,8 +77,7 @@ struct StoreWork {
         case .migrate: try migrate()
         case .copy: try makeCopy()
         case .export:
-            try StandardStream.output.write(
-                try store().export(keys: try IdleKeys.ring(inDirectory: directory), header: Self.header))
+            try export { keys throws(RingwakeError) in try store().export(keys: keys, header: Self.header) }
         case .import: try add()
         case .restore: break
         }
@@ -123,6 +125,18 @@ struct StoreWork {
         header.add("program", "ringwake \(ProductVersion.current)")
         header.add("created_ms", unixMilliseconds())
         header.add("host", hostName() ?? "localhost")
+    }
+
+    private func export(_ begin: (KeyRing) throws(RingwakeError) -> PortableExport) throws(RingwakeError) {
+        let keys = try IdleKeys(inDirectory: directory) { () throws(RingwakeError) in
+            var input = LineInput(
+                descriptor: STDIN_FILENO, maximumBytes: Passphrase.maximumBytes + IdlePassphrase.overhead)
+            return try Passphrase(line: try input.next())
+        }
+        let locked = try StandardStream.output.write(try begin(keys.ring))
+        guard locked > 0 else { return }
+        let why = keys.whyLocked ?? "the keys of their class were deleted, or they are damaged"
+        try? StandardStream.error.write("ringwaked: what is protected of \(locked) records was left out: \(why)\n")
     }
 
     private func add() throws(RingwakeError) {

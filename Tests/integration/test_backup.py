@@ -60,7 +60,8 @@ def test_a_running_daemons_backup_has_everything(daemon: Daemon, tmp_path: Path)
     assert {"store/store.db", "state/tokens.json", "configuration/ringwaked.toml"} <= names.keys()
     assert shown["kind"] == "raw" and shown["store"]["version"] == VERSION
     assert {name for name in names if name.startswith("state/apps/")}
-    assert not [name for name in names if "copies" in name or "callers.index" in name or name.endswith("lock")]
+    assert {"state/copies/tokens.json", "state/copies/identity.json"} <= names.keys()
+    assert not [name for name in names if "callers.index" in name or name.endswith("lock")]
     credentials = daemon.credentials
     origins = {member.get("origin") for member in shown["members"]}
     assert str(credentials.server_certificate) in origins and str(credentials.server_key) not in origins

@@ -67,6 +67,9 @@ def test_root_takes_no_paths_from_a_daemon(daemon: Daemon, tmp_path: Path) -> No
         command = ["backup", "create", "--no-keys", "--config", daemon.configuration, "--to"]
         done = daemon.ringwake(*command, tmp_path / "one.tar.zst")
         assert done.returncode == 4 and "outside of" in done.stderr, done
+        done = daemon.ringwake("backup", "export", "--to", tmp_path / "x.jsonl", "--config", daemon.configuration)
+        assert done.returncode == 4 and "outside of" in done.stderr, done
+        assert not list(tmp_path.glob("*.jsonl*"))
         status["configuration"] = str(evil)
         done = daemon.ringwake(*command, tmp_path / "two.tar.zst")
         assert done.returncode == 1 and "the daemon says that its configuration" in done.stderr, done

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import sqlite3
 import threading
 import uuid
@@ -233,3 +234,19 @@ def test_an_export_while_pushes_arrive_is_whole(make_daemon, tmp_path: Path) -> 
     # No partial file, no copy is left.
     assert [path.name for path in tmp_path.iterdir() if "partial" in path.name] == []
     assert not (daemon.directory / "state" / "store.copy").exists()
+
+
+def test_an_export_replaces_nothing_but_a_regular_file(make_daemon, tmp_path: Path) -> None:
+    daemon = make_daemon()
+    daemon.add_app()
+    daemon.start()
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(tmp_path / "target")
+    for path in (pipe, link):
+        done = daemon.ringwake("backup", "export", "--to", path, "--config", daemon.configuration)
+        assert done.returncode == 1 and "is no regular file" in done.stderr, done
+    assert pipe.is_fifo() and link.is_symlink()
+    file = tmp_path / "file"
+    file.write_text("former")
+    assert export(daemon, file)

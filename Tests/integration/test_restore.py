@@ -57,6 +57,19 @@ def test_the_backup_takes_the_place_of_what_is_here(daemon: Daemon, tmp_path: Pa
     assert not list(state.glob("restore.[pmr]*")), list(state.iterdir())
 
 
+def test_second_copies_stand_in_for_files_that_are_gone_or_damaged(daemon: Daemon, tmp_path: Path) -> None:
+    state = daemon.directory / "state"
+    device, token = daemon.control.get("/v1/identity")["device"], daemon.device_token()
+    daemon.stop()
+    (state / "identity.json").unlink()
+    (state / "apps" / f"{APP}.json").write_text("damaged")
+    file = create(daemon, tmp_path / "b.tar.zst")
+    shutil.rmtree(state)
+    assert restore(daemon, file)["state"] == "restored"
+    daemon.start()
+    assert (daemon.control.get("/v1/identity")["device"], daemon.device_token()) == (device, token)
+
+
 def test_a_dry_run_changes_nothing(daemon: Daemon, tmp_path: Path) -> None:
     file = create(daemon, tmp_path / "b.tar.zst")
     ring(daemon, NEWER)

@@ -1,3 +1,4 @@
+internal import CRingwakeArchive
 internal import CRingwakeLinux
 internal import FileSystem
 internal import Glibc
@@ -17,6 +18,9 @@ package final class PartialFile {
     private let path: String
     private let target: String
     private var isCommitted = false
+    /// Bytes that ``writeBack()`` writes at a time.
+    private static let pieceBytes: off_t = 4 << 20
+    private var writtenBack: off_t = 0
 
     /// Makes the file. One that a killed writer left is removed first.
     init(for target: String) throws(RingwakeError) {
@@ -43,6 +47,18 @@ package final class PartialFile {
 
     deinit {
         if !isCommitted { unlink(path) }
+    }
+
+    /// Call it now and then: a piece that was written since goes to the disk. Else all of it goes there at the end, at once, and
+    /// what other programs sync meanwhile waits for it: the answers to pushes too.
+    func writeBack() throws(RingwakeError) {
+        let end = lseek(file.number, 0, SEEK_CUR)
+        guard end - writtenBack >= Self.pieceBytes else { return }
+        // An error that this is told, the sync at the end isn't told again. EINVAL: as in `synchronize()`.
+        guard ringwake_write_back(file.number, writtenBack, end - writtenBack) == 0 || errno == EINVAL else {
+            throw .unwritable(target, errno)
+        }
+        writtenBack = end
     }
 
     /// Gives the file its name, durably. It is as it was if this throws.

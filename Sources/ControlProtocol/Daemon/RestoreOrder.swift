@@ -1,5 +1,6 @@
 /// The first line that `ringwaked --store restore` reads: which backup, and how. It prepares all of it and prints a
-/// ``RestoreLine`` with what it has prepared. A second line, `commit`, puts that in place; the end of its input removes it.
+/// ``RestoreLine`` with what it has prepared. The second line is an ``IdlePassphrase``, of protected records in the backup.
+/// The third one, `commit`, puts what was prepared in place; the end of its input removes it.
 package struct RestoreOrder: Codable, Equatable, Sendable {
     /// Whose identity and device tokens the restored state has.
     package enum Identity: String, Codable, Sendable {
@@ -11,7 +12,7 @@ package struct RestoreOrder: Codable, Equatable, Sendable {
         case new
     }
 
-    /// The second line.
+    /// The last line.
     package static let commit = "commit"
 
     /// The folder that the backup was unpacked into, which the owner of the state directory may change.

@@ -28,13 +28,23 @@ final class StoreCopy {
     private var stream: EventStream?
     private var program: (process: pid_t, input: Pipe)?
 
+    /// A daemon that says nothing for so long while it copies has stopped.
+    private static let patience = Duration.seconds(300)
+
     /// Has the daemon make it, or `ringwaked --store` if none runs, and waits until it is complete.
-    init(_ source: StoreSource, progress: WorkProgress) throws(RingwakeError) {
+    ///
+    /// - Throws: `notPermitted` if it isn't in the state directory: another user may have said where it is, and decides what
+    ///   the name stands for.
+    init(_ source: StoreSource, in stateDirectory: String, progress: WorkProgress) throws(RingwakeError) {
         progress.begin("copying the store", of: 100, unit: .percent)
         if source.isRunning {
             try copy(source.client, progress)
         } else {
             try copy(try source.file(), progress)
+        }
+        guard FileSystem.split(file).directory == stateDirectory else {
+            throw RingwakeError(
+                .notPermitted, "the daemon says that the copy of its store is \(file), outside of \(stateDirectory)")
         }
     }
 
@@ -47,10 +57,15 @@ final class StoreCopy {
     private func copy(_ client: ControlClient, _ progress: WorkProgress) throws(RingwakeError) {
         var stream = try client.stream(RequestTarget("store", "copy"))
         while file.isEmpty {
-            guard case .line(let bytes) = try stream.next(until: nil, output: nil) else {
+            switch try stream.next(until: Deadline(after: Self.patience), output: nil) {
+            case .line(let bytes): try take(try EventStream.message(bytes, "a line"), progress)
+            case .timedOut:
+                throw RingwakeError(
+                    .unreachable,
+                    "the daemon has not gone on with the copy of its store for \(Self.patience); see its log")
+            default:
                 throw RingwakeError(.unreachable, "the daemon has ended while it copied its store; try again")
             }
-            try take(try EventStream.message(bytes, "a line"), progress)
         }
         self.stream = consume stream
     }
@@ -84,32 +99,27 @@ final class StoreCopy {
 struct StoreForBackup {
     let source: StoreSource
     let stateDirectory: String
-    let isPortable: Bool
+    /// Nil: the store itself. Otherwise its records, with what opens protected ones.
+    let portable: RecordPassphrase?
     /// Where the records are written first.
     let scratch: String
     let progress: WorkProgress
+    /// Told what of the records was left out.
+    let warn: (String) -> Void
 
     /// Calls `body` with it. The copy is gone afterwards.
     func use<Value>(
         _ body: (ArchiveWriter.Source) throws(RingwakeError) -> Value
     ) throws(RingwakeError) -> Value {
-        let copy = try StoreCopy(source, progress: progress)
+        let copy = try StoreCopy(source, in: stateDirectory, progress: progress)
         defer { withExtendedLifetime(copy) {} }
         let owner = try withFiles { () throws(FileSystemError) in try FileSystem.attributes(of: stateDirectory).owner }
-        // Another user may have said where it is, and decides what the name stands for.
-        guard FileSystem.split(copy.file).directory == stateDirectory else {
-            throw RingwakeError(
-                .notPermitted,
-                "the daemon says that the copy of its store is \(copy.file), outside of \(stateDirectory)")
-        }
-        guard isPortable else { return try body(try member("store/store.db", copy.file, owner: owner)) }
+        guard let portable else { return try body(try member("store/store.db", copy.file, owner: owner)) }
         let records = try TemporaryFile(in: scratch)
-        let input = try Pipe()
-        input.closeWriting()
         progress.begin("writing the records", of: nil, unit: .rows)
-        try DaemonProgram().store(
-            ["export", "--file", copy.file], configuration: try source.file(), input: input.reading,
-            output: records.descriptor)
+        let said = try DaemonProgram().export(
+            copy: copy.file, portable, configuration: try source.file(), output: records.descriptor)
+        if let said { warn(said) }
         return try body(try member("portable/records.jsonl", records.path))
     }
 

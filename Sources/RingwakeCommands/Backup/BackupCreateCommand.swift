@@ -37,6 +37,8 @@ struct BackupCreateCommand: DaemonCommand {
     @Option(help: .of("file", "The file with the passphrase for private keys, in its first line."), completion: .file())
     var passphraseFile: String?
 
+    @OptionGroup var protection: RecordPassphraseOptions
+
     @Option(help: .of("number", "Keep so many of this machine's backups in the folder, and remove older ones."))
     var keep: Int?
 
@@ -60,6 +62,9 @@ struct BackupCreateCommand: DaemonCommand {
     func validate() throws {
         if let keep, keep < 1 { throw ValidationError("--keep needs at least 1") }
         if noKeys, passphraseFile != nil { throw ValidationError("--no-keys and --passphrase-file do not go together") }
+        if !portable, protection.isGiven {
+            throw ValidationError("--protection-passphrase-file goes with --portable: else records stay encrypted")
+        }
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -152,6 +157,7 @@ struct BackupCreateCommand: DaemonCommand {
             kind: portable ? .portable : .raw, store: .init(version: Int(clamping: status.version), bytes: status.bytes)
         )
         let write = { (store: ArchiveWriter.Source) throws(RingwakeError) in
+            try sources.requireFormerKeys()
             progress.begin("packing", of: 100, unit: .percent)
             return try ArchiveWriter.write(path, description, [store] + sources.files, keys: keys) { done, all in
                 progress.advance(to: all > 0 ? done * 100 / all : 100)
@@ -159,9 +165,13 @@ struct BackupCreateCommand: DaemonCommand {
             }
         }
         return try StoreForBackup(
-            source: store.source, stateDirectory: store.state, isPortable: portable,
+            source: store.source, stateDirectory: store.state,
+            portable: portable ? protection.passphrase(in: context) : nil,
             scratch: ScratchFolder.parent(in: context), progress: progress
-        ).use(write)
+        ) { said in
+            progress.end()
+            context.errors.write("ringwake: \(TerminalText.printable(said))\n")
+        }.use(write)
     }
 
     private func removeOld(in folder: String, new: BackupName) throws(RingwakeError) -> [String] {

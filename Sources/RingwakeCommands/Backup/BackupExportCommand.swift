@@ -23,6 +23,7 @@ struct BackupExportCommand: DaemonCommand {
     @Option(help: .of("file", "The file to write; - is standard output."), completion: .file())
     var to: String
 
+    @OptionGroup var protection: RecordPassphraseOptions
     @OptionGroup var idle: IdleDaemonOptions
     @OptionGroup var control: ControlOptions
 
@@ -45,20 +46,21 @@ struct BackupExportCommand: DaemonCommand {
         return try show(Message(file: to, bytes: bytes), "\(TerminalText.printable(to)): \(bytes) bytes\n", in: context)
     }
 
+    private func stateDirectory(_ source: StoreSource) throws(RingwakeError) -> String {
+        try source.stateDirectory(of: try DaemonProgram().configuration(source.file()))
+    }
+
     private func export(_ source: StoreSource, _ output: Int32, in context: CommandContext) throws(RingwakeError) {
-        let program = try DaemonProgram()
+        let passphrase = try protection.passphrase(in: context)
         let progress = WorkProgress("backup", on: context.errors)
         defer { progress.end() }
-        let input = try Pipe()
-        input.closeWriting()
-        guard source.isRunning else {
-            return try program.store(["export"], configuration: try source.file(), input: input.reading, output: output)
-        }
-        let copy = try StoreCopy(source, progress: progress)
+        let copy = try source.isRunning ? StoreCopy(source, in: stateDirectory(source), progress: progress) : nil
         defer { withExtendedLifetime(copy) {} }
         progress.begin("writing the records", of: nil, unit: .rows)
-        try program.store(
-            ["export", "--file", copy.file], configuration: try source.file(), input: input.reading, output: output)
+        let said = try DaemonProgram().export(
+            copy: copy?.file, passphrase, configuration: try source.file(), output: output)
+        progress.end()
+        if let said { context.errors.write("ringwake: \(TerminalText.printable(said))\n") }
     }
 }
 
@@ -73,6 +75,12 @@ final class NewFile {
     init(_ path: String) throws(RingwakeError) {
         self.path = path
         let (directory, name) = FileSystem.split(path)
+        var status = stat()
+        guard lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
+            throw RingwakeError(
+                .conflict, "\(path) is no regular file, and is not replaced; name another one, or - for standard output"
+            )
+        }
         // Two exports to one name must not write the same file.
         partial = "\(directory)/.\(name).\(getpid()).partial"
         unlink(partial)

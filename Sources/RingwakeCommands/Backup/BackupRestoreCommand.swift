@@ -54,6 +54,8 @@ struct BackupRestoreCommand: DaemonCommand {
     @Flag(help: "Leave the private keys in the backup.")
     var noKeys = false
 
+    @OptionGroup var protection: RecordPassphraseOptions
+
     @Flag(help: "Do not ask.")
     var yes = false
 
@@ -117,7 +119,8 @@ struct BackupRestoreCommand: DaemonCommand {
             folder: folder.path + "/backup", aside: aside, merges: merge,
             identity: keepIdentity ? .kept : newIdentity ? .new : .automatic, apps: apps)
         let session = try RestoreSession(
-            configuration: files.configuration ?? target.file, stateDirectory: place, order)
+            configuration: files.configuration ?? target.file, stateDirectory: place, order,
+            passphrase: try protection.passphrase(in: context))
         let prepared = try session.prepared(progress)
         progress.end()
         var message = Message(

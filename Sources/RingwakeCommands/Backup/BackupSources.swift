@@ -9,6 +9,8 @@ import RingwakeCore
 struct BackupSources {
     /// Keys of a device and of its link.
     private static let keySuffix = ".pem"
+    /// Of folders in the state directory: it has `copies/apps`.
+    private static let maximumDepth = 2
 
     private typealias NamedFile = ConfigurationMessage.NamedFile
 
@@ -18,11 +20,17 @@ struct BackupSources {
     private(set) var missing: [String] = []
     /// Files in the state directory that belong to another user than the directory, and aren't backed up.
     private(set) var foreign: [String] = []
+    /// The file of the keys of protected records, and its second copy.
+    private let (protection, protectionCopy): (String, String)
+    private var isProtected = false
 
-    /// - Throws: `notPermitted` if this user may not read one of them; `system`.
+    /// Call it before the store is copied.
     ///
     /// - Parameter stateDirectory: the daemon's.
+    /// - Throws: `notPermitted` if this user may not read one of them; `system`.
     init(_ configuration: ConfigurationMessage, stateDirectory: String) throws(RingwakeError) {
+        let keys = DoubleFile(name: StateDirectory.protection, directory: stateDirectory, maximumSize: 0)
+        (protection, protectionCopy) = (keys.path, keys.copyPath)
         try addState(stateDirectory)
         let directory = FileSystem.split(configuration.file).directory
         var named = [configuration.file]
@@ -48,6 +56,14 @@ struct BackupSources {
         }
     }
 
+    /// Call it when the store was copied.
+    ///
+    /// - Throws: `conflict` if the first keys of protected records were made meanwhile: the copy may have records that need
+    ///   them.
+    func requireFormerKeys() throws(RingwakeError) {
+        guard isProtected || !FileSystem.exists(protection) else { throw .changedSource(protection) }
+    }
+
     /// The files that 'ringwake setup' and 'ringwake certs' make: also the CA's key and what senders have, which no setting
     /// names.
     private static func certificates(in folder: String) throws(RingwakeError) -> [NamedFile] {
@@ -66,28 +82,31 @@ struct BackupSources {
         guard stat(directory, &owner) == 0 else {
             throw RingwakeError(.notFound, "there is no state directory \(directory): there is nothing to back up")
         }
-        for name in try BackupSources.names(in: directory) {
-            guard StateDirectory.isBackedUp(name) else { continue }
-            let path = "\(directory)/\(name)"
-            var status = stat()
-            guard lstat(path, &status) == 0 else { continue }
-            if status.st_mode & S_IFMT == S_IFDIR {
-                for inner in try BackupSources.names(in: path) {
-                    add(state: "\(path)/\(inner)", "\(name)/\(inner)", owner.st_uid)
-                }
-            } else {
-                add(state: path, name, owner.st_uid)
-            }
+        for name in try BackupSources.names(in: directory) where StateDirectory.isBackedUp(name) {
+            try add(state: "\(directory)/\(name)", name, owner.st_uid)
         }
     }
 
-    private mutating func add(state path: String, _ name: String, _ owner: UInt32) {
+    /// Adds a file, or the files of a folder.
+    private mutating func add(
+        state path: String, _ name: String, _ owner: UInt32, depth: Int = 0
+    ) throws(RingwakeError) {
         var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, let member = MemberName("state/" + name)
-        else { return }
+        guard lstat(path, &status) == 0 else { return }
+        if status.st_mode & S_IFMT == S_IFDIR, depth < BackupSources.maximumDepth {
+            for inner in try BackupSources.names(in: path) {
+                try add(state: "\(path)/\(inner)", "\(name)/\(inner)", owner, depth: depth + 1)
+            }
+        }
+        guard status.st_mode & S_IFMT == S_IFREG, let member = MemberName("state/" + name) else { return }
         // An administrator's note, or a second name that the daemon's user gave to a file of root's.
         guard status.st_uid == owner else { return foreign.append(path) }
-        let source = ArchiveWriter.Source(member, path: path, owner: owner)
+        var source = ArchiveWriter.Source(member, path: path, owner: owner)
+        if path == protection || path == protectionCopy {
+            // A copy of the store can be read with the keys that it was written with, and new ones may come meanwhile.
+            source = try source.unchanged()
+            isProtected = true
+        }
         if name.hasSuffix(BackupSources.keySuffix) { keys.append(source) } else { files.append(source) }
     }
 

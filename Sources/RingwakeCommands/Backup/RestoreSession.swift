@@ -12,13 +12,16 @@ final class RestoreSession {
     private let errors: Pipe
     private var isReaped = false
 
-    init(configuration: String, stateDirectory: String, _ order: RestoreOrder) throws(RingwakeError) {
+    /// - Parameter passphrase: of protected records in the backup.
+    init(
+        configuration: String, stateDirectory: String, _ order: RestoreOrder, passphrase: RecordPassphrase
+    ) throws(RingwakeError) {
         (input, output, errors) = (try Pipe(), try Pipe(), try Pipe())
         process = try DaemonProgram().start(
             ["--store", "restore", "--file", stateDirectory, "--config", configuration], input: input.reading,
             output: output.writing, error: errors.writing)
         for pipe in [output, errors] { pipe.closeWriting() }
-        try write(controlLine(order))
+        try write(controlLine(order) + passphrase.line)
     }
 
     deinit {

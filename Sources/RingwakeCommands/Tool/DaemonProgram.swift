@@ -83,16 +83,37 @@ struct DaemonProgram {
         return store
     }
 
+    /// Has it write the records of the store.
+    ///
+    /// - Parameter copy: a copy of the store; nil: the store, while no daemon runs.
+    /// - Returns: what was left out, for a person; nil if nothing was.
+    /// - Throws: the daemon's own error.
+    func export(
+        copy: String?, _ passphrase: RecordPassphrase, configuration file: String, output: Int32
+    ) throws(RingwakeError) -> String? {
+        let input = try Pipe()
+        try input.write(passphrase.line)
+        input.closeWriting()
+        let said = try store(
+            ["export"] + (copy.map { ["--file", $0] } ?? []), configuration: file, input: input.reading, output: output)
+        return said.isEmpty ? nil : DaemonProgram.firstLine(of: said)
+    }
+
     /// Has it work on the store, with these files as its standard input and output.
     ///
+    /// - Returns: what it has written to standard error.
     /// - Throws: the daemon's own error.
-    func store(_ arguments: [String], configuration file: String, input: Int32, output: Int32) throws(RingwakeError) {
+    @discardableResult
+    func store(
+        _ arguments: [String], configuration file: String, input: Int32, output: Int32
+    ) throws(RingwakeError) -> [UInt8] {
         let errors = try Pipe()
         let process = try start(
             ["--store"] + arguments + ["--config", file], input: input, output: output, error: errors.writing)
         errors.closeWriting()
         let complaint = errors.readAll()
         if let refusal = DaemonProgram.refusal(DaemonProgram.reap(process), complaint) { throw refusal }
+        return complaint
     }
 
     /// The error of a run that has failed; nil if it has not.
@@ -101,11 +122,16 @@ struct DaemonProgram {
         guard status < 128 || !errors.isEmpty else {
             return RingwakeError(.failed, "ringwaked was ended by signal \(status - 128); try again")
         }
+        let code = RingwakeError.Code.all.first { $0.exitStatus == status } ?? .failed
+        return RingwakeError(code, firstLine(of: errors))
+    }
+
+    /// Without the program's name.
+    private static func firstLine(of errors: [UInt8]) -> String {
         let text = String(decoding: errors, as: UTF8.self)
         let prefix = "ringwaked: "
         let line = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]
-        let code = RingwakeError.Code.all.first { $0.exitStatus == status } ?? .failed
-        return RingwakeError(code, String(line.prefix { $0 != "\n" }))
+        return String(line.prefix { $0 != "\n" })
     }
 
     private var unexpected: RingwakeError {
@@ -185,6 +211,13 @@ final class Pipe {
     func closeWriting() {
         if writing >= 0 { close(writing) }
         writing = -1
+    }
+
+    /// Writes as much as fits into an empty pipe at least: 4096 bytes.
+    func write(_ bytes: [UInt8]) throws(RingwakeError) {
+        guard bytes.withUnsafeBytes({ Glibc.write(writing, $0.baseAddress, $0.count) }) == bytes.count else {
+            throw RingwakeError(.system, "a pipe can't be written: \(String(cString: strerror(errno)))")
+        }
     }
 
     /// Everything until the last writer closes.

@@ -21,18 +21,22 @@ struct RestorePreparation {
     private let limits: JournalLimits
     private let clocks: JournalClocks
     private let apps: [AppID: AppID]
+    /// Of the protected records in the backup.
+    private let passphrase: Passphrase?
     /// Those of ``apps`` that have records.
     private var renamed: Set<AppID> = []
     private var target: String { staged.partial }
     private var recordsFile: String { "\(target)/\(StagedRestore.records)" }
 
     init(
-        _ staged: StagedRestore, _ order: RestoreOrder, limits: JournalLimits, clocks: JournalClocks
+        _ staged: StagedRestore, _ order: RestoreOrder, _ passphrase: Passphrase?, limits: JournalLimits,
+        clocks: JournalClocks
     ) throws(RingwakeError) {
         self.staged = staged
         self.order = order
         self.limits = limits
         self.clocks = clocks
+        self.passphrase = passphrase
         apps = try StagedRestore.apps(of: order)
     }
 
@@ -108,14 +112,14 @@ struct RestorePreparation {
         }
         defer { close(file) }
         // Other numbers of calls and names of apps need other records, because these are bound to them.
-        let keys = try IdleKeys.ring(inDirectory: "\(order.folder)/state")
+        let keys = try IdleKeys(inDirectory: "\(order.folder)/state") { passphrase }
         let locked = try StandardStream(descriptor: file).write(
-            try store().export(keys: keys, header: StoreWork.header))
-        guard locked == 0 else {
+            try store().export(keys: keys.ring, header: StoreWork.header))
+        if locked > 0, let why = keys.whyLocked {
             throw RingwakeError(
                 .locked,
-                "\(locked) records of the backup are protected, and what opens their keys is not on this machine, or "
-                    + "needs a person; restore without '--merge' and '--map', or put the key file where it was")
+                "\(locked) records of the backup are protected, and can't be read: \(why). Or restore without '--merge' and "
+                    + "'--map'")
         }
         guard fsync(file) == 0 else {
             throw StagedRestore.failure(FileSystemError(operation: "sync", path: recordsFile, errno: errno))

@@ -1,4 +1,5 @@
 internal import ControlProtocol
+internal import Cryptography
 internal import DaemonConfiguration
 internal import FileSystem
 internal import FoundationEssentials
@@ -29,7 +30,9 @@ struct RestoreWork {
             throw RingwakeError(.invalidRequest, "--store restore reads an order; 'ringwake backup restore' writes it")
         }
         do throws(RingwakeError) {
-            var preparation = try RestorePreparation(staged, order, limits: limits, clocks: try Daemon.clocks())
+            let passphrase = try Passphrase(line: try input.next())
+            var preparation = try RestorePreparation(
+                staged, order, passphrase, limits: limits, clocks: try Daemon.clocks())
             let prepared = try preparation.prepare(
                 report: StoreWork.eachPercent { emit(RestoreLine(progress: $0)) })
             emit(RestoreLine(prepared: prepared))
