@@ -7,18 +7,20 @@ it at each of its moments, and start the real programs on it. The suite takes ev
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from support.backups import BACKED_UP, ENDS, NEWER, create, known, ring
+from support.backups import BACKED_UP, ENDS, NEWER, create, rewritten, ring
 from support.crashes import Recorded, exported, open_store, plain, snapshot
 from support.credentials import APP
 from support.daemon import Daemon
 from support.native import Native
 from support.programs import RINGWAKE, run
 from support.replay import Image
+from support.store import RELEASED
 
 EVERY = int(os.environ.get("RINGWAKE_TEST_EVERY", "53"))
 SEED = int(os.environ.get("RINGWAKE_TEST_SEED") or 17)
@@ -202,9 +204,16 @@ class Creating:
             assert not (site.daemon.directory / "state" / "store.copy").exists()
 
 
+def has_older_store(folder: Path, manifest: dict) -> None:
+    shutil.copyfile(RELEASED / "version-7" / "device.db", folder / "store" / "store.db")
+    manifest["store"]["version"] = 7
+
+
 def record_restore(site: Site, kind: str) -> Restoring:
     words = ["--portable"] * (kind == "portable") + ["--no-keys"]
     file = create(site.daemon, site.backups / "b.tar.zst", *words)
+    if kind == "older":
+        file = rewritten(file, site.backups / "older.tar.zst", has_older_store)
     site.change(is_other_store=kind == "merge")
     former = site.configuration()
     site.record("restore", file, "--yes", *(["--merge"] * (kind == "merge")))
@@ -221,7 +230,7 @@ def record_backup(site: Site, kind: str) -> Creating:
     return Creating(site, new)
 
 
-@pytest.mark.parametrize("kind", ["raw", "portable", "merge"])
+@pytest.mark.parametrize("kind", ["raw", "older", "portable", "merge"])
 def test_every_moment_of_a_restore_has_one_of_the_states(site: Site, kind: str) -> None:
     restoring = record_restore(site, kind)
     assert list(site.problems(site.recorded, EVERY, restoring.check)) == []

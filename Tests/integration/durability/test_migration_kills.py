@@ -13,7 +13,7 @@ import pytest
 
 from support.daemon import Daemon
 from support.programs import RINGWAKED, run
-from support.store import VERSION, read_store
+from support.store import RELEASED, VERSION, read_store
 
 CALLS = (
     "pwrite64,write,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,rmdir,fsync,fdatasync,ftruncate,"
@@ -22,7 +22,6 @@ CALLS = (
 EVERY = int(os.environ.get("RINGWAKE_TEST_EVERY", "11"))
 # More than a migration makes.
 MOST = 3_000
-RELEASED = Path(__file__).parents[2] / "Fixtures" / "store"
 
 
 def exported(daemon: Daemon) -> list[dict]:

@@ -18,13 +18,12 @@ from support.daemon import Daemon
 from support.native import Native
 from support.programs import RINGWAKED
 from support.replay import Image
-from support.store import VERSION
+from support.store import RELEASED, VERSION
 
 EVERY = int(os.environ.get("RINGWAKE_TEST_EVERY", "13"))
 SEED = int(os.environ.get("RINGWAKE_TEST_SEED") or 17)
 # At one of so many states a daemon starts, which takes longer.
 STARTS = 9
-RELEASED = Path(__file__).parents[2] / "Fixtures" / "store"
 STORE = "state/store.db"
 # A change that is only in the log.
 IN_THE_LOG = (

@@ -134,3 +134,22 @@ def test_tokens_that_are_renewed_are_told(warm: SwiftHandler) -> None:
     assert warm.daemon.device_token() != token
     send(warm.daemon)
     waits(lambda: any(line.startswith("rings: ") for line in warm.lines), "a call by the new token")
+
+
+def test_a_handler_is_told_before_and_after_protected_data_are_locked(make_handler) -> None:
+    handler = make_handler().only_connected()
+    daemon = handler.daemon
+    daemon.sections["protection"] = f'root_key = "{daemon.directory}/root.key"\n'
+    daemon.start()
+    handler.run()
+    handler.says("protected data: available")
+    user(daemon, "protection", "lock")
+    handler.says("protected data: unavailable", seconds=60)
+    user(daemon, "protection", "unlock")
+    handler.says("protected data: available", 2)
+    told = [line.split(": ")[1] for line in handler.lines if line.startswith("protected data: ")]
+    assert [state.partition("(")[0] for state in told] == [
+        "available", "willBecomeUnavailable", "unavailable", "available"
+    ]  # fmt: skip
+    # It takes calls all the same.
+    hang_up(handler.app, connected(handler.app))

@@ -10,6 +10,7 @@ from support.apps import App
 from support.control import UnixConnection
 from support.credentials import APP
 from support.programs import EXAMPLES_DIRECTORY
+from support.protection import Protection
 from support.pushing import push
 from support.waiting import until
 
@@ -117,3 +118,19 @@ def test_what_it_does_not_understand_at_all_is_said_and_not_replaced(diary: Diar
     assert connection.getresponse().status == 200
     [line] = diary.call(0)
     assert line.startswith("no diary: bad-answer")
+
+
+def test_a_locked_diary_is_an_error_that_names_the_class_and_is_there_after_the_unlocking(diary: Diary) -> None:
+    daemon, protection = diary.daemon, Protection(diary.daemon)
+    daemon.stop()
+    daemon.sections["protection"] = f'root_key = "{daemon.directory}/root.key"'
+    daemon.sections["protection.classes"] = 'app_state = "complete"'
+    daemon.write_configuration()
+    daemon.start()
+    assert diary.call(0) == ["restoring: 0 of version 0", "stored: 1"]
+    assert protection.ask("lock")[0] == 200
+    protection.waits_until("locked")
+    [line] = diary.call(1)
+    assert line.startswith("no diary: locked") and "complete" in line
+    assert protection.ask("unlock")[0] == 200
+    assert diary.call(2)[-1] == "stored: 2"

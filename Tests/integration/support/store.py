@@ -7,6 +7,8 @@ from .promises import Contents
 
 # The version of the tables.
 VERSION = 8
+# A folder for each version that was released, with stores of it.
+RELEASED = Path(__file__).parents[2] / "Fixtures" / "store"
 
 # Queries that find nothing in a store in which nothing is half-written.
 NEVER = {

@@ -66,6 +66,9 @@ public final class CallHandler: Sendable {
                 for await state in self.client.connectionUpdates { self.log("connection: \(state)") }
                 self.newCalls.continuation.finish()
             }
+            group.addTask {
+                for await state in self.client.protectedDataUpdates { self.log("protected data: \(state)") }
+            }
             for await new in newCalls.stream {
                 group.addTask { await self.serve(new) }
             }
