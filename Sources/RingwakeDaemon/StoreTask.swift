@@ -135,8 +135,7 @@ struct StoreWork {
         }
         let locked = try StandardStream.output.write(try begin(keys.ring))
         guard locked > 0 else { return }
-        let why = keys.whyLocked ?? "the keys of their class were deleted, or they are damaged"
-        try? StandardStream.error.write("ringwaked: what is protected of \(locked) records was left out: \(why)\n")
+        try? StandardStream.error.write("ringwaked: what is protected of \(locked) records was left out: \(keys.why)\n")
     }
 
     private func add() throws(RingwakeError) {

@@ -54,8 +54,11 @@ package final class PartialFile {
     func writeBack() throws(RingwakeError) {
         let end = lseek(file.number, 0, SEEK_CUR)
         guard end - writtenBack >= Self.pieceBytes else { return }
-        // An error that this is told, the sync at the end isn't told again. EINVAL: as in `synchronize()`.
-        guard ringwake_write_back(file.number, writtenBack, end - writtenBack) == 0 || errno == EINVAL else {
+        // An error that this is told, the sync at the end isn't told again. The others: it isn't there, or not allowed.
+        guard
+            ringwake_write_back(file.number, Int64(writtenBack), Int64(end - writtenBack)) == 0
+                || [EINVAL, ENOSYS, EPERM].contains(errno)
+        else {
             throw .unwritable(target, errno)
         }
         writtenBack = end

@@ -7,7 +7,7 @@
 #include <archive_entry.h>
 #include <dlfcn.h>
 #include <stdbool.h>
-#include <sys/types.h>
+#include <stdint.h>
 
 // The functions of libarchive, each without its prefix: one of them is `errno`, which alone is a macro.
 #define RINGWAKE_ARCHIVE_FUNCTIONS(each) \
@@ -71,10 +71,10 @@ static inline bool ringwake_archive_load(ringwake_archive *library, const char *
 static const unsigned int ringwake_archive_regular_file = AE_IFREG;
 
 // Declared again, identically: it needs _GNU_SOURCE, as the names of its flags do.
-extern int sync_file_range(int descriptor, off_t offset, off_t length, unsigned int flags);
+extern int sync_file_range(int descriptor, int64_t offset, int64_t length, unsigned int flags);
 
 // Writes a part of a file to the disk, and waits for that. It makes nothing durable: fsync does.
-static inline int ringwake_write_back(int descriptor, off_t offset, off_t length) {
+static inline int ringwake_write_back(int descriptor, int64_t offset, int64_t length) {
     enum { wait_before = 1, write = 2, wait_after = 4 };
     return sync_file_range(descriptor, offset, length, wait_before | write | wait_after);
 }

@@ -36,6 +36,9 @@ package struct ProtectionMessage: Codable, Equatable, Sendable {
 
     /// How the key is made of the passphrase: 32 bytes by scrypt (RFC 7914).
     package struct Derivation: Codable, Equatable, Sendable {
+        /// The least `n` of scrypt: with less, whoever gets a key can try passphrases.
+        package static let minimumN = 1 << 14
+
         /// In base64url.
         package var salt: String
         package var n, r, p: Int

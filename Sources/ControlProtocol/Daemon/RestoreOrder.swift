@@ -1,6 +1,6 @@
-/// The first line that `ringwaked --store restore` reads: which backup, and how. It prepares all of it and prints a
-/// ``RestoreLine`` with what it has prepared. The second line is an ``IdlePassphrase``, of protected records in the backup.
-/// The third one, `commit`, puts what was prepared in place; the end of its input removes it.
+/// The first line that `ringwaked --store restore` reads: which backup, and how. The second line is an ``IdlePassphrase``,
+/// of protected records in the backup. Then it prepares everything, and prints a ``RestoreLine`` with what it has prepared.
+/// The third line, `commit`, puts that in place; the end of its input removes it.
 package struct RestoreOrder: Codable, Equatable, Sendable {
     /// Whose identity and device tokens the restored state has.
     package enum Identity: String, Codable, Sendable {

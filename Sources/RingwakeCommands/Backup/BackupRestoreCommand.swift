@@ -91,6 +91,10 @@ struct BackupRestoreCommand: DaemonCommand {
             throw ValidationError("--keep-identity and --new-identity do not go together")
         }
         if noKeys, passphraseFile != nil { throw ValidationError("--no-keys and --passphrase-file do not go together") }
+        if protection.isGiven, !merge, map.isEmpty {
+            throw ValidationError(
+                "--protection-passphrase-file goes with --merge and --map: else records stay encrypted as they are")
+        }
         if merge, keepIdentity || newIdentity {
             throw ValidationError(
                 "--merge leaves the identity as it is: --keep-identity and --new-identity have no use")
@@ -99,6 +103,7 @@ struct BackupRestoreCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let apps = try apps()
+        let passphrase = try protection.passphrase(in: context)
         let folder = try ScratchFolder(in: ScratchFolder.parent(in: context), prefix: "ringwake-restore-")
         // What is prepared is taken out of it.
         defer { withExtendedLifetime(folder) {} }
@@ -120,7 +125,7 @@ struct BackupRestoreCommand: DaemonCommand {
             identity: keepIdentity ? .kept : newIdentity ? .new : .automatic, apps: apps)
         let session = try RestoreSession(
             configuration: files.configuration ?? target.file, stateDirectory: place, order,
-            passphrase: try protection.passphrase(in: context))
+            passphrase: passphrase)
         let prepared = try session.prepared(progress)
         progress.end()
         var message = Message(

@@ -22,7 +22,7 @@ struct BackupSources {
     private(set) var foreign: [String] = []
     /// The file of the keys of protected records, and its second copy.
     private let (protection, protectionCopy): (String, String)
-    private var isProtected = false
+    private var wasProtected: Bool
 
     /// Call it before the store is copied.
     ///
@@ -31,6 +31,7 @@ struct BackupSources {
     init(_ configuration: ConfigurationMessage, stateDirectory: String) throws(RingwakeError) {
         let keys = DoubleFile(name: StateDirectory.protection, directory: stateDirectory, maximumSize: 0)
         (protection, protectionCopy) = (keys.path, keys.copyPath)
+        wasProtected = FileSystem.exists(keys.path) || FileSystem.exists(keys.copyPath)
         try addState(stateDirectory)
         let directory = FileSystem.split(configuration.file).directory
         var named = [configuration.file]
@@ -61,7 +62,7 @@ struct BackupSources {
     /// - Throws: `conflict` if the first keys of protected records were made meanwhile: the copy may have records that need
     ///   them.
     func requireFormerKeys() throws(RingwakeError) {
-        guard isProtected || !FileSystem.exists(protection) else { throw .changedSource(protection) }
+        guard wasProtected || !FileSystem.exists(protection) else { throw .changedSource(protection) }
     }
 
     /// The files that 'ringwake setup' and 'ringwake certs' make: also the CA's key and what senders have, which no setting
@@ -105,7 +106,7 @@ struct BackupSources {
         if path == protection || path == protectionCopy {
             // A copy of the store can be read with the keys that it was written with, and new ones may come meanwhile.
             source = try source.unchanged()
-            isProtected = true
+            wasProtected = true
         }
         if name.hasSuffix(BackupSources.keySuffix) { keys.append(source) } else { files.append(source) }
     }

@@ -6,8 +6,6 @@ import RingwakeCore
 enum PassphraseKey {
     /// Bytes of a key and of a new salt.
     private static let bytes = 32
-    /// What a daemon may ask for at least: with less, who gets the key could try passphrases.
-    private static let (minimumCost, minimumSaltBytes) = (1 << 14, 16)
     /// How often a person may try.
     static let maximumTries = 3
     /// The daemon may write its file of keys meanwhile.
@@ -32,11 +30,17 @@ enum PassphraseKey {
         in context: CommandContext
     ) throws(RingwakeError) -> String {
         guard let cost = ScryptParameters(n: derivation.n, r: derivation.r, p: derivation.p),
-            let salt = Base64URL.decode(derivation.salt), cost.n >= minimumCost, salt.count >= minimumSaltBytes
+            let salt = Base64URL.decode(derivation.salt), !salt.isEmpty
         else {
             throw RingwakeError(
                 .failed,
                 "the daemon names no salt and cost of scrypt that this version takes; install the same version of both")
+        }
+        guard cost.n >= ProtectionMessage.Derivation.minimumN else {
+            throw RingwakeError(
+                .notPermitted,
+                "the daemon asks for a key that is made with n = \(cost.n), from which the passphrase could be found; at least "
+                    + "\(ProtectionMessage.Derivation.minimumN) is needed. Nothing was sent")
         }
         let asked = file ?? (context.environment(PasswordSource.variable) == nil && context.canAsk ? "-" : nil)
         guard let text = try PasswordSource.password(file: asked, for: what, isNew: isNew, in: context) else {

@@ -128,10 +128,11 @@ struct DaemonProgram {
 
     /// Without the program's name.
     private static func firstLine(of errors: [UInt8]) -> String {
-        let text = String(decoding: errors, as: UTF8.self)
         let prefix = "ringwaked: "
-        let line = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]
-        return String(line.prefix { $0 != "\n" })
+        let lines = String(decoding: errors, as: UTF8.self).split(separator: "\n")
+        // A library may have written others.
+        return lines.first { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+            ?? String(lines.first ?? "")
     }
 
     private var unexpected: RingwakeError {

@@ -7,9 +7,8 @@ internal import RunLoop
 /// The keys of a store that no daemon has open.
 struct IdleKeys {
     let ring: KeyRing
-    /// Why records are locked: a clause for a message, with what to do. Nil if what opens the keys was there, or if nothing is
-    /// protected.
-    let whyLocked: String?
+    /// Why records can't be opened with them, if some can't: a clause for a message.
+    let why: String
 
     /// - Parameters:
     ///   - directory: the folder with the file of keys.
@@ -19,32 +18,40 @@ struct IdleKeys {
         inDirectory directory: String, passphrase: () throws(RingwakeError) -> Passphrase?
     ) throws(RingwakeError) {
         guard let file = try ProtectionFile.read("\(directory)/\(ProtectionFile.name)", repairs: false) else {
-            (ring, whyLocked) = (.off, nil)
+            (ring, why) = (.off, "\(ProtectionFile.name), which has their keys, isn't there")
             return
         }
-        var rootKey: RootKey?
+        let others = "their keys aren't in \(ProtectionFile.name), or were deleted, or they are damaged"
         if case .passphrase(let salt, let cost) = file.source {
             if let passphrase = try passphrase() {
-                let key = try RootKey(passphrase: passphrase, salt: salt, cost)
-                try file.verify(key)
-                rootKey = key
+                let rootKey = try RootKey(passphrase: passphrase, salt: salt, cost)
+                ring = try Self.open(file, rootKey)
+                why = others
+            } else {
+                ring = try Self.closed(file)
+                why = "a passphrase opens their keys; name its file with --protection-passphrase-file"
             }
-            whyLocked =
-                rootKey == nil ? "a passphrase opens their keys: name its file with --protection-passphrase-file" : nil
-        } else {
-            do throws(RingwakeError) {
-                // This process has one thread.
-                if file.source.kind == .tpm { TPM.prepare() }
-                let key = try file.source.rootKey(
-                    credentialsDirectory: processEnvironment()["CREDENTIALS_DIRECTORY"])
-                try file.verify(key)
-                (rootKey, whyLocked) = (key, nil)
-            } catch {
-                whyLocked = error.message
-            }
+            return
         }
-        ring = try file.ring(
-            rootKey: rootKey, available: rootKey == nil ? [] : Set(ProtectionClass.withKeys), classes: [:])
+        var (opened, failure): (KeyRing?, String) = (nil, others)
+        do throws(RingwakeError) {
+            // This process has one thread.
+            if file.source.kind == .tpm { TPM.prepare() }
+            opened = try Self.open(
+                file, file.source.rootKey(credentialsDirectory: processEnvironment()["CREDENTIALS_DIRECTORY"]))
+        } catch {
+            failure = error.message
+        }
+        why = failure
+        if let opened { ring = opened } else { ring = try Self.closed(file) }
+    }
+
+    private static func open(_ file: ProtectionFile, _ rootKey: RootKey) throws(RingwakeError) -> KeyRing {
+        try file.ring(rootKey: rootKey, available: Set(ProtectionClass.withKeys), classes: [:])
+    }
+
+    private static func closed(_ file: ProtectionFile) throws(RingwakeError) -> KeyRing {
+        try file.ring(rootKey: nil, available: [], classes: [:])
     }
 }
 

@@ -78,7 +78,9 @@ final class ProtectionRequests {
                 .invalidRequest,
                 "'salt' has to be \(saltBytes.lowerBound) to \(saltBytes.upperBound) bytes in base64url")
         }
-        guard let cost = ScryptParameters(n: derivation.n, r: derivation.r, p: derivation.p) else {
+        guard derivation.n >= ProtectionMessage.Derivation.minimumN,
+            let cost = ScryptParameters(n: derivation.n, r: derivation.r, p: derivation.p)
+        else {
             throw RingwakeError(
                 .invalidRequest, "'n', 'r' and 'p' are no cost of scrypt that this version takes; use 131072, 8 and 1")
         }

@@ -35,9 +35,7 @@ final class ProtectionService {
     private let runLoop: RunLoop
     let logger: Logger
     private var limit = TryLimit()
-    private var work: SlowWork<OpenedSource>?
-    /// Those who wait for the TPM.
-    private var opening: [(Result<Void, RingwakeError>) -> Void] = []
+    private let tpm: TPMWork
     // A suspended machine isn't woken to drop the keys: the machine drops them before anything else when it resumes.
     private lazy var driver = StateMachineDriver<ProtectionStateMachine.Input>(
         runLoop: runLoop, tolerance: .milliseconds(500), wakingFromSuspend: false, deadlineReached: .deadlineReached,
@@ -62,6 +60,7 @@ final class ProtectionService {
         self.settings = settings
         self.lock = lock
         self.runLoop = runLoop
+        tpm = TPMWork(runLoop: runLoop)
         self.logger = logger
         keys = OpenKeys(path: "\(directory)/\(ProtectionFile.name)")
         sources = RootKeys(
@@ -82,7 +81,7 @@ final class ProtectionService {
     func close() {
         lock.close()
         driver.cancelTimer()
-        work?.cancel()
+        tpm.cancel()
     }
 
     var now: BootInstant { BootInstant(nanoseconds: BootClock.now().nanoseconds) }
@@ -162,19 +161,10 @@ final class ProtectionService {
 
     /// - Parameter former: nil: makes a new key, for the keys that are there or for new ones.
     private func askTPM(_ former: ProtectionFile?) {
-        TPM.prepare()
-        do throws(RingwakeError) {
-            work = try SlowWork(
-                "tpm", on: runLoop,
-                { () throws(RingwakeError) in try OpenedSource(ofTPM: former) },
-                completion: { [weak self] in self?.answered($0, isNew: former == nil) })
-        } catch {
-            answered(.failure(error), isNew: former == nil)
-        }
+        tpm.ask(former) { [weak self] in self?.answered($0, isNew: former == nil) }
     }
 
     private func answered(_ result: Result<OpenedSource, RingwakeError>, isNew: Bool) {
-        work = nil
         do throws(RingwakeError) {
             let opened = try result.get()
             if isNew { try takeNew(opened) } else { takeOpened(opened.rootKey) }
@@ -185,7 +175,7 @@ final class ProtectionService {
                 take(.broken(error.message, file))
                 if isNew { lock.begin() }
             }
-            distribution.whenApplied { [weak self] in self?.finishOpening(.failure(error)) }
+            distribution.whenApplied { [tpm] in tpm.answer(.failure(error)) }
         }
     }
 
@@ -193,9 +183,9 @@ final class ProtectionService {
         guard let file else { return }
         let opened = sources.migrated(file, rootKey)
         // With somebody who waits, it is a command or the screen that unlocks; else it is the start.
-        guard !opening.isEmpty else { return take(.open(opened)) }
+        guard tpm.isAwaited else { return take(.open(opened)) }
         take(opened)
-        unlocked { [weak self] in self?.finishOpening($0) }
+        unlocked { [tpm] in tpm.answer($0) }
     }
 
     private func takeNew(_ opened: OpenedSource) throws(RingwakeError) {
@@ -207,12 +197,6 @@ final class ProtectionService {
             // If it was locked meanwhile, the next unlocking tries again.
             try keys.rewrap(opened.source, opened.rootKey)
         }
-    }
-
-    private func finishOpening(_ result: Result<Void, RingwakeError>) {
-        let opening = opening
-        self.opening = []
-        for completion in opening { completion(result) }
     }
 
     // MARK: - Effects
@@ -253,7 +237,8 @@ final class ProtectionService {
     private func screenUnlocked() {
         // A machine that was asleep may get this before its timer: keys whose time is over must not be there for it.
         driver.submit(.deadlineReached)
-        if case .locked = machine.state, needsPerson { return }
+        // It gives no passphrase. A lock that the screen began, it may take back within its ten seconds.
+        if needsPerson, isLocked || lock.record.lockedByCommand { return }
         open { [logger] result in
             guard case .failure(let error) = result else { return }
             logger.error("protected data can't be unlocked", metadata: ["why": "\(error.message)"])
@@ -302,6 +287,8 @@ final class ProtectionService {
             throw error
         }
         limit.succeeded()
+        // Keys that are there stay as they are, with what is wrong with them.
+        guard isLocked else { return unlocked(completion) }
         take(sources.migrated(file, key))
         unlocked(completion)
         replaceByTPM()
@@ -309,11 +296,10 @@ final class ProtectionService {
 
     /// Unlocks with what is there without a person.
     private func open(_ completion: @escaping (Result<Void, RingwakeError>) -> Void) {
-        guard case .locked = machine.state else { return unlocked(completion) }
+        guard isLocked else { return unlocked(completion) }
         if let file, file.source.kind == .tpm {
-            opening.append(completion)
-            if work == nil { askTPM(file) }
-            return
+            tpm.wait(completion)
+            return askTPM(file)
         }
         // The file or the key may be there now.
         let found = sources.find()
@@ -341,15 +327,24 @@ final class ProtectionService {
         distribution.whenApplied { completion(.success(())) }
     }
 
+    private var isLocked: Bool { if case .locked = machine.state { true } else { false } }
+
     private func requireKeys() throws(RingwakeError) {
         if case .off(let why) = machine.state { throw RingwakeError(.conflict, "nothing is protected: \(why)") }
+    }
+
+    /// A lock that has begun keeps from changes of keys, as one that is over does: else a new passphrase would end it.
+    private func requireUnlocked() throws(RingwakeError) {
+        try requireKeys()
+        guard case .locking = machine.state else { return }
+        throw RingwakeError(.locked, "the device is being locked; run 'ringwake protection unlock' first")
     }
 
     // MARK: - Keys
 
     /// Makes new keys of these classes. The journal writes the records again. ``finishRekeying(of:before:)`` comes then.
     func rekey(_ classes: [ProtectionClass]) throws(RingwakeError) {
-        try requireKeys()
+        try requireUnlocked()
         try keys.rekey(classes)
         load()
         settle()
@@ -366,7 +361,7 @@ final class ProtectionService {
 
     /// Deletes the keys of a class: nobody can read its records any more.
     func delete(_ protection: ProtectionClass) throws(RingwakeError) {
-        try requireKeys()
+        try requireUnlocked()
         try keys.delete(protection)
         load()
         settle()
@@ -383,6 +378,7 @@ final class ProtectionService {
                     + "\"passphrase\", and restart the daemon")
         }
         if file != nil {
+            try requireUnlocked()
             try keys.rewrap(source, new)
             note = nil
         } else {

@@ -115,11 +115,11 @@ struct RestorePreparation {
         let keys = try IdleKeys(inDirectory: "\(order.folder)/state") { passphrase }
         let locked = try StandardStream(descriptor: file).write(
             try store().export(keys: keys.ring, header: StoreWork.header))
-        if locked > 0, let why = keys.whyLocked {
+        guard locked == 0 else {
             throw RingwakeError(
                 .locked,
-                "\(locked) records of the backup are protected, and can't be read: \(why). Or restore without '--merge' and "
-                    + "'--map'")
+                "\(locked) records of the backup are protected, and can't be read (\(keys.why)); make them readable, or "
+                    + "restore without '--merge' and '--map'")
         }
         guard fsync(file) == 0 else {
             throw StagedRestore.failure(FileSystemError(operation: "sync", path: recordsFile, errno: errno))

@@ -9,6 +9,7 @@ from .daemon import Daemon
 from .waiting import until
 
 UNTIL_FIRST = "completeUntilFirstUserAuthentication"
+ALL = {"complete", "completeUnlessOpen", UNTIL_FIRST}
 # The grace period is 10 s.
 LOCK_TIMEOUT = 60
 
@@ -64,6 +65,33 @@ class Protection:
 
     def unlock(self, passphrase: str):
         return self.daemon.ringwake("protection", "unlock", env={"RINGWAKE_PASSWORD": passphrase})
+
+
+def make(make_daemon, section: str = "", **options) -> tuple[Daemon, Protection]:
+    daemon = make_daemon(**options)
+    daemon.add_app()
+    if section:
+        daemon.sections["protection"] = section
+    return daemon, Protection(daemon)
+
+
+def by_key_file(make_daemon, more: str = "") -> tuple[Daemon, Protection]:
+    daemon, protection = make(make_daemon)
+    daemon.sections["protection"] = f'root_key = "{daemon.directory}/root.key"\n{more}'
+    daemon.start()
+    return daemon, protection
+
+
+def by_passphrase(make_daemon, passphrase: str = "correct horse") -> tuple[Daemon, Protection]:
+    daemon, protection = make(make_daemon, 'root_key = "passphrase"')
+    daemon.start()
+    protection.set_passphrase(passphrase)
+    return daemon, protection
+
+
+def reborn(daemon: Daemon) -> None:
+    daemon.kill()
+    daemon.start()
 
 
 def states(stream: EventStream, last: str) -> list[str]:
