@@ -1,11 +1,12 @@
 """What the protection of stored data costs a durable push, beside the same push in the clear."""
 
 import socket
+import sqlite3
 import time
 
 from .cpu import device, load
 from .report import Table, median, microseconds
-from .servers import Ringwaked
+from .servers import APP, Ringwaked
 
 ROUNDS = 5
 CONNECTIONS, STREAMS = 8, 32
@@ -13,38 +14,55 @@ PUSHES = 5000
 # Seconds that the second thread gets to tidy up what it put off; that work belongs to the pushes before.
 SETTLE = 0.05
 EXPIRED = 1
-CLASSES = 'payloads = "complete"\ncallers = "complete"\n'
+CLASSES = '[protection.classes]\ncallers = "complete"\n'
 PLAIN, UNLOCKED, LOCKED = "in the clear", "encrypted (unlocked)", "sealed (locked)"
 
 
-def protected(locks: bool) -> Ringwaked:
-    # The key file is made where the configuration says.
-    server = Ringwaked(["/bin/true"], log_level="error", more="[protection.classes]\n" + CLASSES)
+def start(section: str = "") -> Ringwaked:
+    """A daemon that takes the caller out of the payload, which is one record for each push."""
+    server = Ringwaked(["/bin/true"], log_level="error", more=section)
     server.process.terminate()
     server.process.wait()
-    with server.configuration.open("a") as file:
-        file.write(f'[protection]\nroot_key = "{server.folder}/root.key"\n')
+    with (server.folder / "apps.d" / f"{APP}.toml").open("a") as file:
+        file.write('[payload]\ncaller = "/from"\n')
+    if section:
+        with server.configuration.open("a") as file:
+            # The key file is made there.
+            file.write(f'[protection]\nroot_key = "{server.folder}/root.key"\n')
     server.start()
-    if locks:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.connect(str(server.runtime / "control.sock"))
-            connection.sendall(
-                b"POST /v1/protection/lock HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-            )
-            while connection.recv(65_536):
-                pass
-        deadline = time.monotonic() + 60
-        while server.control("/v1/protection")["state"] != "locked":
-            if time.monotonic() > deadline:
-                raise SystemExit("the device was not locked")
-            time.sleep(0.1)
     return server
+
+
+def lock(server: Ringwaked) -> Ringwaked:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.connect(str(server.runtime / "control.sock"))
+        connection.sendall(
+            b"POST /v1/protection/lock HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+        )
+        while connection.recv(65_536):
+            pass
+    deadline = time.monotonic() + 60
+    while server.control("/v1/protection")["state"] != "locked":
+        if time.monotonic() > deadline:
+            raise SystemExit("the device was not locked")
+        time.sleep(0.1)
+    return server
+
+
+def records(server: Ringwaked) -> tuple[int, int]:
+    """The records of callers in the store of a stopped daemon, and those in which the caller can be read."""
+    server.process.terminate()
+    server.process.wait()
+    connection = sqlite3.connect(server.store)
+    found = [caller for (caller,) in connection.execute("SELECT caller FROM call WHERE caller IS NOT NULL")]
+    connection.close()
+    return len(found), sum(b"alice" in bytes(caller) for caller in found)
 
 
 def measure(quick: bool) -> Table:
     rounds, pushes = (2, 500) if quick else (ROUNDS, PUSHES)
     servers = {
-        PLAIN: Ringwaked(["/bin/true"], log_level="error"), UNLOCKED: protected(False), LOCKED: protected(True)
+        PLAIN: start(), UNLOCKED: start(CLASSES), LOCKED: lock(start(CLASSES))
     }  # fmt: skip
     peers = {
         name: load(server, server.certificate, device(server), "-", CONNECTIONS, STREAMS, EXPIRED)
@@ -61,13 +79,16 @@ def measure(quick: bool) -> Table:
             figures[name].append(((server.cpu_ns() - before) / pushes, pushes / took * 1e9, middle, slow))
     for peer in peers.values():
         peer.stop()
-    for server in servers.values():
+    for name, server in servers.items():
+        stored, readable = records(server)
+        if stored < rounds * pushes or readable != (stored if name == PLAIN else 0):
+            raise SystemExit(f"{name}: {stored} records of callers, {readable} of them in the clear")
         server.stop()
     table = Table(
         "Protected pushes",
         f"{rounds} rounds in turn of {pushes} pushes on {CONNECTIONS} connections with {STREAMS} streams. Each is stored "
-        "before it is answered, with its payload and its caller as records: as they are, encrypted by AES-256-GCM, or, on "
-        "a locked device, sealed to the public key of their class (HPKE, P-256). Medians of the rounds; the time is user "
+        "before it is answered, with its caller as a record: as it is, encrypted by AES-256-GCM, or, on a locked device, "
+        "sealed to the public key of its class (HPKE, P-256). Medians of the rounds; the time is user "
         "and kernel time of all the server's threads.",
         ["", "pushes/s", "answer p50", "p99", "us per push", "x in the clear"],
         command="Benchmarks/run protected",
