@@ -36,7 +36,8 @@ package struct ProtectionMessage: Codable, Equatable, Sendable {
 
     /// How the key is made of the passphrase: 32 bytes by scrypt (RFC 7914).
     package struct Derivation: Codable, Equatable, Sendable {
-        /// The least `n` of scrypt: with less, whoever gets a key can try passphrases.
+        /// The smallest cost `n` of scrypt that daemon and command accept. With a smaller one, the passphrase of a key is soon
+        /// found by trying.
         package static let minimumN = 1 << 14
 
         /// In base64url.
