@@ -29,7 +29,7 @@ final class StoreCopy {
     private var program: (process: pid_t, input: Pipe)?
 
     /// A daemon that says nothing for so long while it copies has stopped.
-    private static let patience = Duration.seconds(300)
+    private static let patienceMinutes = 5
 
     /// Has the daemon make it, or `ringwaked --store` if none runs, and waits until it is complete.
     ///
@@ -57,12 +57,13 @@ final class StoreCopy {
     private func copy(_ client: ControlClient, _ progress: WorkProgress) throws(RingwakeError) {
         var stream = try client.stream(RequestTarget("store", "copy"))
         while file.isEmpty {
-            switch try stream.next(until: Deadline(after: Self.patience), output: nil) {
+            switch try stream.next(until: Deadline(after: .seconds(60 * Self.patienceMinutes)), output: nil) {
             case .line(let bytes): try take(try EventStream.message(bytes, "a line"), progress)
             case .timedOut:
                 throw RingwakeError(
                     .unreachable,
-                    "the daemon has not gone on with the copy of its store for \(Self.patience); see its log")
+                    "the daemon has not gone on with the copy of its store for \(Self.patienceMinutes) minutes, and "
+                        + "nothing was written; see its log")
             default:
                 throw RingwakeError(.unreachable, "the daemon has ended while it copied its store; try again")
             }
