@@ -22,7 +22,7 @@ struct BackupSources {
     private(set) var foreign: [String] = []
     /// The file of the keys of protected records, and its second copy.
     private let (protection, protectionCopy): (String, String)
-    private var wasProtected: Bool
+    private let wasProtected: Bool
 
     /// Call it before the store is copied.
     ///
@@ -106,7 +106,6 @@ struct BackupSources {
         if path == protection || path == protectionCopy {
             // A copy of the store can be read with the keys that it was written with, and new ones may come meanwhile.
             source = try source.unchanged()
-            wasProtected = true
         }
         if name.hasSuffix(BackupSources.keySuffix) { keys.append(source) } else { files.append(source) }
     }
