@@ -139,7 +139,7 @@ nonisolated struct RootKeys {
             try changed.write(path)
             // Somebody who can write to the disk may have put another file of keys there, with a source of theirs.
             logger.warning(
-                "the keys of protected data were under another source, and are under the configured one now",
+                "another source opens protected data now; if nobody changed root_key, protection.json was replaced",
                 metadata: ["former": "\(Self.text(file.source))", "now": "\(Self.text(wanted))"])
             return Opened(file: changed, rootKey: new, note: note)
         } catch {
