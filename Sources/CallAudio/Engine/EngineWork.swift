@@ -41,6 +41,8 @@ struct EngineWork {
     var isPatient = true
     /// Stored values of kinds without an effect have been restored.
     var isRepaired = false
+    /// Kinds of streams have left the ledger.
+    var hasFreed = false
     /// What the server stored when this work began; nil: not read.
     var stored: [String: StoredStream]?
     /// The server doesn't report what it stores.

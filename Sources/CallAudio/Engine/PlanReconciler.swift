@@ -37,6 +37,7 @@ struct PlanReconciler {
     private var mutedMicrophones = MutedMicrophones()
     private var roleCorkModule = RoleCorkModule()
     private var awaiting: EngineQuestion?
+    private var late = LateRepairs()
     private var waitingEnd: BootClock.Instant?
     private let surroundings: EngineSurroundings
 
@@ -52,7 +53,7 @@ struct PlanReconciler {
 
     var nextDeadline: BootClock.Instant? {
         let retry: BootClock.Instant? = if case .retry(let time) = awaiting { time } else { nil }
-        return [waitingEnd, players.deadline, retry].compactMap(\.self).min()
+        return [waitingEnd, players.deadline, retry, late.deadline].compactMap(\.self).min()
     }
 
     mutating func takeEffects() -> [Effect] {
@@ -127,13 +128,17 @@ struct PlanReconciler {
         return true
     }
 
-    mutating func deadlineReached() {
+    /// - Returns: Whether a work has to begin the repair of stored values again.
+    mutating func deadlineReached() -> Bool {
         if let end = waitingEnd, end <= now { stopWaiting() }
         if case .retry(let time) = awaiting, time <= now {
             awaiting = nil
             work?.isRepaired = false
         }
         players.deadlineReached(inForce.ledger, at: now)
+        guard let time = late.deadline, time <= now else { return false }
+        late.beginAgain()
+        return true
     }
 
     /// Gives up on devices and streams that have not appeared yet.
@@ -158,6 +163,7 @@ struct PlanReconciler {
             (wanted.plan, wanted.busy) = (AudioPlan(), BusyStreams())
             players.forget()
             mutedMicrophones.forget()
+            late.beginAgain()
         case .prepare, .upkeep: break
         }
     }
@@ -286,7 +292,9 @@ struct PlanReconciler {
         waitingEnd = nil
         if work?.isRepaired == false {
             work?.isRepaired = true
-            let free = inForce.freeKinds
+            // A stream shows that what stores has started: it had to be given a device.
+            let begun = Set((Array(image.playing.values) + image.recording.values).compactMap(\.restoreID))
+            let free = inForce.freeKinds.filter { !late.isWaiting($0.key) || begun.contains($0.key) }
             if !free.isEmpty { return ask(.readStored, .storedToRepair(free)) }
         }
         inForce.settled = planner(wanted.plan, decision).settling
@@ -337,7 +345,8 @@ struct PlanReconciler {
 
     // MARK: - Stored values
 
-    private mutating func free(_ kinds: some Sequence<String>) {
+    private mutating func free(_ kinds: some Collection<String>) {
+        if !kinds.isEmpty { work?.hasFreed = true }
         for name in kinds { inForce.free(name, image, givenBack: work?.givenBack ?? [], at: now) }
     }
 
@@ -367,10 +376,12 @@ struct PlanReconciler {
             awaiting = .retry(now.advanced(by: StoredRepair.retryTime))
             return
         }
-        for name in rest where !repair.freed.contains(name) {
-            problem("the audio server does not take back what it stores of \(name)")
-        }
+        var left = rest.filter { !repair.freed.contains($0) }
+        let isAfresh = work?.isRestoring == true
+        let postponed = left.filter { isAfresh || late.kinds.contains($0) }
+        if !postponed.isEmpty, late.postpone(postponed, at: now) { left.removeAll(where: postponed.contains) }
+        for name in left { problem("the audio server does not take back what it stores of \(name)") }
         // Streams that begin with our value are undone as echoes.
-        free(rest)
+        free(rest.filter { !late.isWaiting($0) })
     }
 }

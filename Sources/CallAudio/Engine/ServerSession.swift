@@ -114,7 +114,7 @@ struct ServerSession {
     }
 
     private mutating func deadlineReached() {
-        reconciler.deadlineReached()
+        if reconciler.deadlineReached() { queue.append(EngineWork(.upkeep(nil), since: reconciler.now)) }
         if let end = settlingEnd, end <= reconciler.now {
             settlingEnd = nil
             if reconciler.work == nil { devicesSettled() }
@@ -238,7 +238,9 @@ struct ServerSession {
         for number in work.choices { report(.outputChosen(number: number, isKnown: true)) }
         note(decision)
         // Don't delay the answer for the disk: this write only records that less has to be undone.
-        if !work.numbers.isEmpty || work.passes > 0 || work.isRestoring { effects.append(.callAfterTurn) }
+        if !work.numbers.isEmpty || work.passes > 0 || work.hasFreed || work.isRestoring {
+            effects.append(.callAfterTurn)
+        }
     }
 
     /// Reports the server, once earlier effects are undone.

@@ -1,8 +1,12 @@
+internal import RingwakeCore
+internal import RunLoop
+
 /// Repairs the stored values of kinds whose effects are all undone, and checks whether the repair has arrived.
 ///
 ///     read -> write -> (a server that lists its entries: done)
 ///                   -> read -> arrived: done
-///                           -> after ``retryTime``, write and read again, ``maximumTries`` times; then give up
+///                           -> after ``retryTime``, write and read again, ``maximumTries`` times; then give up,
+///                              or begin again later (``LateRepairs``)
 ///
 /// A server that lists its entries has an entry once it has acknowledged it. With another one, only its list and its
 /// streams show whether the entry has arrived: PipeWire drops it while WirePlumber, which stores it, has not started
@@ -66,4 +70,29 @@ struct StoredRepair {
             + image.recording.values.filter { $0.index > baseline.recording })
             .filter { $0.restoreID == name && $0.isSettled }
     }
+}
+
+/// Kinds that the server did not take back right after it came: the program that stores may start long after the one
+/// that answers us. No event reports its start, so their repair begins again after growing pauses.
+struct LateRepairs {
+    private static let pauses: [Duration] = [1, 2, 4, 8, 16].map { .seconds($0) }
+
+    private(set) var kinds: Set<String> = []
+    /// When to begin again; nil: the repair is due or in progress.
+    private(set) var deadline: BootClock.Instant?
+    private var rounds = 0
+
+    func isWaiting(_ kind: String) -> Bool { deadline != nil && kinds.contains(kind) }
+
+    /// - Returns: Whether their repair begins again; else it has been tried often enough.
+    mutating func postpone(_ names: some Sequence<String>, at now: BootClock.Instant) -> Bool {
+        guard rounds < Self.pauses.count else { return false }
+        kinds = Set(names)
+        deadline = now.advanced(by: Self.pauses[rounds])
+        rounds += 1
+        return true
+    }
+
+    /// Begins again, without waiting any longer.
+    mutating func beginAgain() { deadline = nil }
 }

@@ -1,3 +1,4 @@
+import FileSystem
 import RingwakeCore
 import Testing
 
@@ -73,5 +74,51 @@ struct AudioEngineStoredTests {
         #expect(rig.problems.count == 1, "\(rig.problems)")
         #expect(writes(rig).filter(\.isMuted).count == 1)
         #expect(rig.engine.isClean)
+    }
+
+    /// The server was killed while music was ducked, and is there again; what stores has not started yet.
+    private func restartedRig() throws -> EngineRig {
+        let rig = try EngineRig(.notebook(isPipeWire: true))
+        rig.server.change { $0.image.play(5, process: 300, volume: music, kind: kind) }
+        try rig.apply(try .call(others: .duck))
+        rig.server.listsStored = false
+        rig.clear()
+        rig.server.crash()
+        rig.server.connected()
+        try #require(rig.drive { rig.reports.contains { if case .connected = $0 { true } else { false } } })
+        return rig
+    }
+
+    @Test("What a restarted server doesn't take at once is written again later, and calls don't wait for it")
+    func storesLate() throws {
+        let rig = try restartedRig()
+        #expect(rig.ledgerOnDisk().kinds[kind] != nil, "a crash now forgets nothing")
+        rig.server.clear()
+        try rig.apply(try .call(others: .duck))
+        try rig.apply(AudioPlan())
+        #expect(writes(rig).isEmpty)
+        rig.server.listsStored = true
+        #expect(rig.drive { !FileSystem.exists(rig.journalPath) })
+        #expect(rig.server.model.stored[kind]?.volume == music)
+        #expect(rig.problems.isEmpty, "\(rig.problems)")
+    }
+
+    @Test("A stream that begins shows that what stores has started")
+    func streamBegins() throws {
+        let rig = try restartedRig()
+        rig.server.listsStored = true
+        rig.server.change { $0.image.play(7, process: 300, volume: DuckingGain.ducked(music), kind: kind) }
+        #expect(rig.drive { rig.engine.isClean })
+        #expect(rig.server.model.image.playing[7]?.volume == music)
+        #expect(rig.server.model.stored[kind]?.volume == music)
+    }
+
+    @Test("At the end there is one more try, and what is not taken stays in the journal")
+    func endsBeforeItStores() throws {
+        let rig = try restartedRig()
+        rig.server.clear()
+        try rig.close()
+        #expect(!writes(rig).isEmpty)
+        #expect(rig.ledgerOnDisk().kinds[kind] != nil)
     }
 }
