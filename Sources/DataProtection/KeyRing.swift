@@ -86,12 +86,20 @@ package struct KeyRing: Sendable {
     /// Whether nobody can read a record any more: its key is not in the ring, and is no key that is only missing. A later
     /// key of the file shows that the file once had it, and a temporary one ended with its process.
     func isKeyDeleted(of record: RecordHeader) -> Bool {
-        let isTemporary = ClassKey.temporaryGenerations.contains(record.generation)
-        return isTemporary
+        !isOfFile(record.generation)
             || keys[record.protection, default: []].contains {
-                $0.generation > record.generation && !ClassKey.temporaryGenerations.contains($0.generation)
+                $0.generation > record.generation && isOfFile($0.generation)
             }
     }
+
+    /// Whether the file of keys should have this key, and doesn't: it is older than the record.
+    package func isKeyMissing(of protection: ProtectionClass, _ generation: UInt32) -> Bool {
+        let known = keys[protection, default: []].map(\.generation).filter(isOfFile)
+        guard let last = known.last, isOfFile(generation) else { return false }
+        return generation > last
+    }
+
+    private func isOfFile(_ generation: UInt32) -> Bool { !ClassKey.temporaryGenerations.contains(generation) }
 
     /// Whether lists of callers can be read and changed now. That needs the key for look-ups as well.
     package var areListsAvailable: Bool {

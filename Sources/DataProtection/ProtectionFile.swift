@@ -201,11 +201,16 @@ package struct ProtectionFile: Equatable, Sendable {
     /// Deletes all keys of a class: when this file is written, nobody can read its records any more. New records get a new
     /// key.
     ///
+    /// - Parameter generation: the highest one that the store has; the file may be older than the store.
     /// - Returns: the number of the new generation.
     /// - Throws: as ``addGeneration(of:rootKey:)``.
     @discardableResult
-    package mutating func deleteKeys(of protection: ProtectionClass, rootKey: RootKey) throws(RingwakeError) -> UInt32 {
-        try change(protection, rootKey) { (keys) throws(RingwakeError) in try keys.replace(rootKey) }
+    package mutating func deleteKeys(
+        of protection: ProtectionClass, after generation: UInt32 = 0, rootKey: RootKey
+    ) throws(RingwakeError) -> UInt32 {
+        try change(protection, rootKey) { (keys) throws(RingwakeError) in
+            try keys.replace(after: generation, rootKey)
+        }
     }
 
     private mutating func change(

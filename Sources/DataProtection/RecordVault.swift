@@ -3,7 +3,7 @@ package import RingwakeCore
 
 /// Why a record can't be read.
 package enum RecordFailure: Error, Hashable, Sendable {
-    /// Its class is locked now.
+    /// Its class is locked now, or the file of keys is older than the record, and may be replaced.
     case locked(ProtectionClass)
     /// The key of its class was deleted. Nobody can read it any more.
     case deleted(ProtectionClass)
@@ -24,6 +24,8 @@ package final class RecordVault {
 
     /// The present keys.
     package private(set) var ring: KeyRing
+    /// What reading has shown.
+    package private(set) var findings = RecordFindings()
     private var openers: [Identity: P256PrivateKey] = [:]
     private var sealers: [Identity: P256PublicKey] = [:]
     private var nonces = NonceSequence()
@@ -40,6 +42,7 @@ package final class RecordVault {
     /// Replaces the keys. Those that are not in the new ring are overwritten in memory.
     package func use(_ ring: KeyRing) {
         self.ring = ring
+        findings.use(ring)
         openers = [:]
         sealers = [:]
     }
@@ -70,8 +73,31 @@ package final class RecordVault {
             + HPKE.seal(content, to: sealer(of: key, header.protection), info: Self.purpose, additionalData: bound)
     }
 
-    /// The content of a record.
+    /// The content of a record. A failure that a person has to know of is in ``findings`` as well.
     package func open(_ record: [UInt8], _ kind: ProtectedKind?, place: String) throws(RecordFailure) -> [UInt8] {
+        do throws(RecordFailure) {
+            return try content(of: record, kind, place)
+        } catch {
+            if case .damaged = error, let kind { findings.noteDamage(kind, at: place) }
+            if let header = RecordHeader(record) { noteKey(of: header.protection, header.generation) }
+            throw error
+        }
+    }
+
+    /// Notes that there are records of this generation.
+    package func noteKey(of protection: ProtectionClass, _ generation: UInt32) {
+        if ring.isKeyMissing(of: protection, generation) { findings.noteMissingKey(of: protection, generation) }
+    }
+
+    /// Adds what another vault has shown of the same store.
+    package func note(_ other: RecordFindings) {
+        findings.merge(other)
+        findings.use(ring)
+    }
+
+    private func content(
+        of record: [UInt8], _ kind: ProtectedKind?, _ place: String
+    ) throws(RecordFailure) -> [UInt8] {
         guard let header = RecordHeader(record) else { throw .damaged("it doesn't begin like a record") }
         let content = record.dropFirst(RecordHeader.bytes)
         if header.form == .plain { return Array(content) }

@@ -118,18 +118,21 @@ struct WrappedClassKeys: Equatable, Sendable {
     }
 
     /// Removes all keys, and makes a new one.
-    mutating func replace(_ rootKey: RootKey) throws(RingwakeError) {
-        generations = [try next(rootKey)]
+    ///
+    /// - Parameter generation: has been used, though this file may not know it.
+    mutating func replace(after generation: UInt32, _ rootKey: RootKey) throws(RingwakeError) {
+        generations = [try next(rootKey, after: generation)]
     }
 
     /// The number of the present keys.
     var present: UInt32 { generations.last?.generation ?? 0 }
 
-    private func next(_ rootKey: RootKey) throws(RingwakeError) -> WrappedClassKey {
-        guard present < .max else {
+    private func next(_ rootKey: RootKey, after generation: UInt32 = 0) throws(RingwakeError) -> WrappedClassKey {
+        let last = max(present, generation)
+        guard last + 1 < ClassKey.temporaryGenerations.lowerBound else {
             throw RingwakeError(.limitReached, "the class \(protection.rawValue) has had as many keys as there can be")
         }
-        return try WrappedClassKey(present + 1, of: protection, rootKey)
+        return try WrappedClassKey(last + 1, of: protection, rootKey)
     }
 
     /// Removes the keys before a generation. The present one stays.

@@ -1,3 +1,4 @@
+package import DataProtection
 package import RingwakeCore
 
 /// The result of a submitted push.
@@ -135,6 +136,8 @@ package nonisolated struct JournalStatistics: Hashable, Sendable {
     /// have their present key.
     package var rekeyed: Int64 = 0
     package var toRekey: Int64 = 0
+    /// What reading records has shown since the start.
+    package var findings = RecordFindings()
 
     package init() {}
 }

@@ -1,3 +1,4 @@
+internal import DataProtection
 internal import Logging
 internal import RingwakeCore
 internal import RunLoop
@@ -25,10 +26,13 @@ extension PushJournal {
             while nextAnswer < answers.count {
                 let answer = answers[nextAnswer]
                 nextAnswer += 1
-                if case .migrating(let progress) = answer { report(progress) }
-                guard case .opened(let result) = answer else { continue }
-                if case .failure(let failure) = result, failure.refusesStart { throw failure.error }
-                return took(result)
+                switch answer {
+                case .migrating(let progress): report(progress)
+                case .found(let findings, let former): note(findings, after: former)
+                case .opened(.failure(let failure)) where failure.refusesStart: throw failure.error
+                case .opened(let result): return took(result)
+                default: break
+                }
             }
         }
         let migrating = migration.map(migrationError)
@@ -119,6 +123,7 @@ extension PushJournal {
         case .rekeyed(let rows, let keys):
             if rows > 0 { logger.notice("records were written again with new keys", metadata: ["rows": "\(rows)"]) }
             onRekeyed?(keys)
+        case .found(let findings, let former): note(findings, after: former)
         case .copying(let number, let percent): copyRequest.report(percent: percent, of: number)
         case .copied(let number, let result):
             let notify = copyRequest.close(number)
@@ -154,6 +159,18 @@ extension PushJournal {
             note(migrationError(progress))
         case .opened(let result):
             took(result)
+        }
+    }
+
+    private func note(_ findings: RecordFindings, after former: RecordFindings) {
+        for (kind, places) in findings.damaged where places != former.damaged[kind] {
+            logger.error(
+                "stored records are damaged; a backup may have them",
+                metadata: ["kind": "\(kind.rawValue)", "records": "\(places.count)"])
+        }
+        if findings.missingKeys != former.missingKeys, !findings.missingKeys.isEmpty {
+            let classes = findings.missingKeys.keys.map(\.rawValue).sorted().joined(separator: ",")
+            logger.error("protection.json is older than the store and lacks keys", metadata: ["classes": "\(classes)"])
         }
     }
 

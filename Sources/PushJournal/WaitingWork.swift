@@ -118,11 +118,8 @@ struct WaitingWork {
         case .protected(let ticket, let result):
             guard case .protected(let completion) = remove(ticket) else { return nil }
             return { completion(result) }
-        case .migrating, .copying, .copied, .rekeyed, .opened, .committed, .untidy, .unreadable, .droppedCalls,
-            .droppedStates,
-            .replaced, .gaveWay,
-            .setAside,
-            .ended:
+        case .migrating, .copying, .copied, .rekeyed, .found, .opened, .committed, .untidy, .unreadable,
+            .droppedCalls, .droppedStates, .replaced, .gaveWay, .setAside, .ended:
             return nil
         }
     }

@@ -1,4 +1,5 @@
 internal import DaemonConfiguration
+internal import DataProtection
 internal import CallService
 internal import ControlProtocol
 internal import Cryptography
@@ -113,6 +114,8 @@ extension Daemon {
             file: calls.journal.path, state: "working",
             pushes: Int64(statistics.pushes), calls: Int64(statistics.calls), bytes: statistics.bytes)
         status.gaveWay = statistics.gaveWay > 0 ? Int64(statistics.gaveWay) : nil
+        let damaged = statistics.findings.damagedCount
+        status.damagedRecords = damaged > 0 ? Int64(damaged) : nil
         if case .failing(since: let since, let error) = calls.journal.health {
             status.state = "failing"
             status.why = error.message

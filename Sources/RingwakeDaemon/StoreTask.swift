@@ -144,6 +144,11 @@ struct StoreWork {
             inDirectory: directory, limits: limits, clocks: try Daemon.clocks()
         ) { () throws(RingwakeError) in try input.next() }
         emit(StoreLine(added: outcome.added, skipped: outcome.skipped))
+        guard let newest = outcome.newestArrival, ClockJudge.isBehind(unixMilliseconds(), newest) else { return }
+        try? StandardStream.error.write(
+            "ringwaked: the newest push that was imported is of \(UTCTime(milliseconds: newest)), and this machine's clock is "
+                + "behind that: pushes will be answered 503 until then. If the clock is right, start the daemon and run "
+                + "'ringwake clock accept'\n")
     }
 
     private func emit(_ line: some Encodable) {

@@ -87,15 +87,17 @@ final class ClockJudge {
     private func judge() -> Verdict {
         let now = self.now()
         guard now >= PushGateway.earliestPlausibleTime else { return .unset }
-        let floor = newestArrival - ClockJudge.tolerance
-        guard now < floor else { return .right }
+        guard ClockJudge.isBehind(now, newestArrival) else { return .right }
         // The time service is right, even if the newest push arrived while the clock was wrong.
         guard !isSynchronized() else {
             correct(to: now) { _ in }
             return .right
         }
-        return .behind(until: floor)
+        return .behind(until: newestArrival - ClockJudge.tolerance)
     }
+
+    /// Whether a clock that shows this was set back since the newest push arrived; both in ms since 1970.
+    static func isBehind(_ now: Int64, _ newestArrival: Int64) -> Bool { now < newestArrival - tolerance }
 
     /// What is wrong and what to do, for a person; nil if nothing is.
     func why(_ verdict: Verdict) -> String? {

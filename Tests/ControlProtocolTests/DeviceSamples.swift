@@ -55,6 +55,7 @@ enum DeviceSamples {
         status.audio = .init(backend: "program", state: "connected", sessions: 1, call: true)
         status.restoration = .init(restored: 3, setAside: 1, why: "it is of a newer version, 9")
         status.journal.gaveWay = 512
+        status.journal.damagedRecords = 2
         status.clock = .init(
             state: "behind", why: "the newest push is of 2027-11-23T22:00:00Z; every push is answered 503 until then",
             until: "2027-11-23T21:59:00Z")

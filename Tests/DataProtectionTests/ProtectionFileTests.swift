@@ -270,6 +270,10 @@ import Testing
         let before = Self.values("wrapped", String(decoding: file.encoded, as: UTF8.self))
         #expect(try file.deleteKeys(of: .complete, rootKey: rootKey) == 3)
         #expect(file.generations(of: .complete) == [3])
+        // A store that is newer than the file has had others.
+        var older = file
+        #expect(try older.deleteKeys(of: .complete, after: 7, rootKey: rootKey) == 8)
+        #expect(try older.deleteKeys(of: .complete, after: 7, rootKey: rootKey) == 9)
         #expect(throws: RecordFailure.deleted(.complete)) { try vault(file).open(record, .payloads, place: "1") }
         #expect(throws: RecordFailure.deleted(.complete)) { try vault(file).open(sealed, .payloads, place: "2") }
         #expect(try vault(file).open(others, .callers, place: "3") == [3])

@@ -249,4 +249,32 @@ struct RecordVaultTests {
             }
         }
     }
+
+    @Test("Damage, and keys that a file should have, are found; what is locked, deleted or of one run is neither")
+    func findings() throws {
+        let (old, temporary) = (key, try ClassKey.generate(ClassKey.temporaryGenerations.lowerBound))
+        let record = try RecordVault(ring(other)).seal([1], .payloads, place: "1/0")
+        let vault = RecordVault(ring(old))
+        #expect(throws: RecordFailure.locked(.complete)) { try vault.open(record, .payloads, place: "1/0") }
+        #expect(vault.findings.missingKeys == [.complete: 2] && vault.findings.damagedCount == 0)
+        // Also while the class is locked; and no longer with the right file.
+        vault.use(ring(old.locked))
+        #expect(vault.findings.missingKeys == [.complete: 2])
+        vault.use(ring(old, other))
+        #expect(vault.findings == RecordFindings())
+        for quiet in [ring(other.locked), ring(try ClassKey.generate(3)), ring(temporary), .off] {
+            let vault = RecordVault(quiet)
+            _ = try? vault.open(record, .payloads, place: "1/0")
+            #expect(vault.findings == RecordFindings())
+        }
+        // Each place counts once.
+        for _ in 1...2 {
+            #expect(throws: RecordFailure.self) { try vault.open(record, .payloads, place: "2/0") }
+            #expect(throws: RecordFailure.self) { try vault.open([], .callers, place: "1") }
+        }
+        #expect(vault.findings.damaged == [.payloads: ["2/0"], .callers: ["1"]])
+        let others = RecordVault(ring(other))
+        others.note(vault.findings)
+        #expect(others.findings.damagedCount == 2)
+    }
 }

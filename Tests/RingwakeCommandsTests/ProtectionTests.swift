@@ -133,7 +133,7 @@ struct ProtectionTests {
                 == ["note stored data is not encrypted: no key"])
         #expect(
             findings(.init(state: "locked", why: "w", unusable: true, protectedDataAvailable: false))
-                == ["warning the keys of protected data cannot be opened: w"])
+                == ["warning the keys of protected data cannot be used: w"])
         let locked = findings(.init(state: "locked", protectedDataAvailable: false)) {
             $0.protection = ProtectionMessage(
                 state: "locked", protectedDataAvailable: false, lock: "command", lockedMs: 120_000)

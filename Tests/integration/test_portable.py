@@ -250,3 +250,24 @@ def test_an_export_replaces_nothing_but_a_regular_file(make_daemon, tmp_path: Pa
     file = tmp_path / "file"
     file.write_text("former")
     assert export(daemon, file)
+
+
+def test_an_import_from_the_future_says_what_that_does_to_pushes(make_daemon, tmp_path: Path) -> None:
+    """The device had a wrong clock, or this one has: nobody can know, so it is taken, and said."""
+    daemon = busy_device(make_daemon)
+    records = export(daemon, tmp_path / "export.jsonl")
+    for record in of(records, "push"):
+        record["received_ms"] = 4_000_000_000_000
+    file = tmp_path / "future.jsonl"
+    file.write_text("".join(json.dumps(record) + "\n" for record in records))
+    other = make_daemon()
+    other.add_app()
+    other.start()
+    other.stop()
+    done = other.ringwake("backup", "import", file, "--config", other.configuration)
+    assert done.returncode == 0, done
+    assert "of 2096-10-02T07:06:40.000Z" in done.stderr and "ringwake clock accept" in done.stderr, done.stderr
+    other.start()
+    assert push(other, str(uuid.uuid4())).status == 503
+    user(other, "clock", "accept")
+    assert push(other, str(uuid.uuid4())).status == 200

@@ -264,6 +264,8 @@ extension StatusMessage {
         package var bytes: Int64
         /// Number of pushes and calls removed since the start because the disk was full; nil if none.
         package var gaveWay: Int64?
+        /// Number of protected records that were found damaged since the start; nil if none.
+        package var damagedRecords: Int64?
 
         package init(
             file: String, state: String, why: String? = nil, sinceMs: Int64? = nil, pushes: Int64, calls: Int64,

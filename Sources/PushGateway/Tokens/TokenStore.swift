@@ -33,6 +33,8 @@ package final class TokenStore {
 
     private static let directoryMode: UInt32 = 0o700
 
+    /// Whether no app has ever had a token.
+    package var isEmpty: Bool { records.isEmpty }
     /// What was damaged when the store was opened, for a person.
     package private(set) var damage: [String] = []
 

@@ -42,8 +42,8 @@ nonisolated enum ListError {
     static func locked(_ protection: ProtectionClass) -> RingwakeError {
         RingwakeError(
             .locked,
-            "the entries of lists of callers have the protection class \(protection.rawValue), which is locked; unlock the "
-                + "device and try again")
+            "the entries of lists of callers have the protection class \(protection.rawValue), which can't be read now; "
+                + "unlock the device, or see what 'ringwake protection status' says")
     }
 
     static let badName = RingwakeError(

@@ -93,6 +93,11 @@ nonisolated final class ListWorker {
         return answers
     }
 
+    /// Adds what a build that is over has shown of the entries to the vault.
+    func collectFindings() {
+        if let build, build.isOver { store.vault.note(build.findings) }
+    }
+
     /// Fails all queued requests.
     func failAll(_ error: RingwakeError) {
         while position < queue.count { end(queue[position], .failure(error)) }

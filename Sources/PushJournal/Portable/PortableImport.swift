@@ -19,6 +19,8 @@ package nonisolated struct PortableImport {
         package internal(set) var skipped: [String: Int] = [:]
         /// The apps that have another identifier now and had records.
         package internal(set) var renamed: Set<AppID> = []
+        /// When the newest push arrived, in milliseconds since 1970; nil: none was added.
+        package internal(set) var newestArrival: Int64?
     }
 
     private let store: Store
@@ -225,6 +227,7 @@ package nonisolated struct PortableImport {
             .text(push.sender), .integer(push.priority), push.collapse_id.map(StoreValue.text) ?? .null,
             .text(push.call), .text(push.outcome), .integer(boot), .integer(0), .integer(push.received_ms),
             push.journaled_ns.map(StoreValue.integer) ?? .null)
+        outcome.newestArrival = max(outcome.newestArrival ?? .min, push.received_ms)
     }
 
     private mutating func add(_ state: PortableRecord.State) throws(SQLiteFailure) {

@@ -103,6 +103,7 @@ nonisolated struct Rekeying {
         blocked = Dictionary(uniqueKeysWithValues: ProtectedKind.allCases.map { ($0, .none) })
         let ring = store.vault.ring
         let present = try Self.settled(store)
+        for case .key(let key) in present.values { store.vault.noteKey(of: key.protection, key.generation) }
         let due = Self.passes.filter { pass in
             let key = Key(ring.header(of: pass.kind))
             // What is stored must not be lost with keys that end with this process.

@@ -178,6 +178,8 @@ nonisolated enum JournalAnswer: Sendable {
     case protected(ticket: UInt64, Result<ProtectedRows, RingwakeError>)
     /// All records have the present key of their class in this ring; so many were written again.
     case rekeyed(rows: Int, keys: KeyRing)
+    /// What reading records has shown, and what it had shown before.
+    case found(RecordFindings, former: RecordFindings)
     /// So much of the store has been copied; and the end of copying.
     case copying(number: UInt64, percent: Int)
     case copied(number: UInt64, Result<Void, RingwakeError>)

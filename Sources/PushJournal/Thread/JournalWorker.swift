@@ -86,6 +86,8 @@ nonisolated final class JournalWorker {
         var rest = submission
         (rest.lists, rest.keys) = ([], nil)
         mailbox.answer(waiting.take(rest, limits: limits))
+        lists.collectFindings()
+        publishFindings()
     }
 
     /// Processes the next part of the backlog: one transaction, or one read.
@@ -132,7 +134,9 @@ nonisolated final class JournalWorker {
             do throws(SQLiteFailure) {
                 try lookForStrangers()
                 try makeRoomInLog()
-                answers = try room.making { () throws(SQLiteFailure) in try write(batch) }
+                answers = try room.making { () throws(SQLiteFailure) in
+                    try BatchWrite(store: store, records: waiting.records).write(batch)
+                }
                 // A commit to a store that was moved away is durable, but lost.
                 if store.file.bytes == nil { failure = StoreError.moved(store.path) }
             } catch {
@@ -167,58 +171,6 @@ nonisolated final class JournalWorker {
         isSuspect = false
         // Times that a file server changes by itself must not cost this much again for each commit.
         trusted = StoreCheck.interval
-    }
-
-    /// One transaction with all of `batch` and the waiting records.
-    private func write(_ batch: ArraySlice<JournalWork>) throws(SQLiteFailure) -> [JournalAnswer] {
-        var answers: [JournalAnswer] = []
-        var written: [Int64: UInt64] = [:]
-        var keptStates: [String: UInt64] = [:]
-        var droppedStates = 0
-        let times = store.writingTimes()
-        try store.transaction { () throws(SQLiteFailure) in
-            for (path, reason) in waiting.records.asides
-            where try store.states.setAside(path, reason: reason, times: times) {
-                answers.append(.setAside(path: path, reason: reason))
-            }
-            for work in batch {
-                switch work {
-                case .push(let ticket, let push, let payloads, let call, let replaced):
-                    let appended = try store.append(push, payloads: payloads, call: call?.record, times: times)
-                    if let call, appended.wroteCall { written[call.record.number] = call.revision }
-                    if let replaced {
-                        try store.write(replaced.record, times: times)
-                        written[replaced.record.number] = replaced.revision
-                    }
-                    answers.append(.push(ticket: ticket, .success(appended.verdict)))
-                case .ring(let ticket, let call):
-                    let verdict = try store.appendRing(call.record, times: times)
-                    if verdict == .recorded { written[call.record.number] = call.revision }
-                    answers.append(.ring(ticket: ticket, .success(verdict)))
-                case .keep(let ticket, let state):
-                    let isKept = try store.states.keep(state, times: times)
-                    if isKept { keptStates[state.path] = state.revision }
-                    let error = StoreError.fullOfState(store.path)
-                    answers.append(.kept(ticket: ticket, isKept ? .success(()) : .failure(error)))
-                case .correctTimes(let ticket, let wall):
-                    try store.correctTimes(wall)
-                    answers.append(.kept(ticket: ticket, .success(())))
-                case .barrier(let ticket): answers.append(.kept(ticket: ticket, .success(())))
-                case .link(let ticket, let work):
-                    try store.links.perform(work)
-                    if let ticket { answers.append(.kept(ticket: ticket, .success(()))) }
-                case .readPushes, .readCalls, .readMail, .readReport, .readProtected, .copy, .cancelCopy, .close: break
-                }
-            }
-            for (number, call) in waiting.records.calls where call.revision > written[number] ?? 0 {
-                try store.write(call.record, times: times)
-            }
-            for (path, state) in waiting.records.states where state.revision > keptStates[path] ?? 0 {
-                if try !store.states.keep(state, times: times) { droppedStates += 1 }
-            }
-        }
-        if droppedStates > 0 { answers.append(.droppedStates(droppedStates)) }
-        return answers
     }
 
     /// A log that cannot be moved into the store must not grow without limit.
@@ -270,6 +222,7 @@ nonisolated final class JournalWorker {
             return true
         }
         guard store.connection.totalChanges != changesBefore else {
+            publishFindings()
             mailbox.answer(lists.takeAnswers())
             return true
         }
@@ -291,6 +244,7 @@ nonisolated final class JournalWorker {
     ) {
         do throws(SQLiteFailure) {
             let reading = try body()
+            publishFindings()
             let complaint: [JournalAnswer] = reading.unreadable > 0 ? [.unreadable(rows: reading.unreadable)] : []
             mailbox.answer(complaint + [answer(.success(reading.values))])
         } catch {
@@ -381,6 +335,16 @@ nonisolated final class JournalWorker {
             rekeying.isDue ? (rekeying.looked, rekeying.total) : (0, 0)
         waiting.statistics.bytes = store.file.bytes ?? waiting.statistics.bytes
         mailbox.statistics = waiting.statistics
+        publishFindings()
+    }
+
+    /// Also what a look that wrote nothing has shown.
+    private func publishFindings() {
+        let (former, findings) = (waiting.statistics.findings, store.vault.findings)
+        guard findings != former else { return }
+        waiting.statistics.findings = findings
+        mailbox.statistics = waiting.statistics
+        mailbox.answer([.found(findings, former: former)])
     }
 
     /// Writes the records that nobody waits for, and moves the log into the store: the seal then needs none.

@@ -41,11 +41,13 @@ struct BackupImportCommand: DaemonCommand {
         guard input >= 0 else { throw RingwakeError(FileSystemError(operation: "open", path: file, errno: errno)) }
         defer { if input != STDIN_FILENO { close(input) } }
         let output = try Pipe()
-        try DaemonProgram().store(["import"], configuration: try source.file(), input: input, output: output.writing)
+        let said = try DaemonProgram().store(
+            ["import"], configuration: try source.file(), input: input, output: output.writing)
         output.closeWriting()
         guard let line = try? JSONDecoder().decode(StoreLine.self, from: Data(output.readAll())) else {
             throw RingwakeError(.failed, "ringwaked did not say what it has imported; install the same version of both")
         }
+        if let said { context.errors.write("ringwake: \(TerminalText.printable(said))\n") }
         let message = Message(added: line.added ?? [:], skipped: line.skipped ?? [:])
         let text = [("added", message.added), ("skipped", message.skipped)].map { what, counts in
             let kinds = counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }

@@ -156,7 +156,10 @@ enum StatusText {
         let size = journal.bytes < 1024 * 1024 ? "\(journal.bytes / 1024) KiB" : "\(journal.bytes / 1024 / 1024) MiB"
         let content = "\(journal.pushes) pushes, \(journal.calls) calls, \(size) (\(journal.file))"
         let gaveWay = journal.gaveWay.map { ", the disk is full: the oldest \($0) were removed for new ones" } ?? ""
-        guard journal.state != "working" else { return "working, " + TerminalText.printable(content) + gaveWay }
+        let damaged = journal.damagedRecords.map { ", " + style.bad("\($0) protected records are damaged") } ?? ""
+        guard journal.state != "working" else {
+            return "working, " + TerminalText.printable(content) + gaveWay + damaged
+        }
         let since = journal.sinceMs.map { " for \(DurationText.long(milliseconds: $0))" } ?? ""
         let why = journal.why.map { ": \($0)" } ?? ""
         return style.bad(TerminalText.printable(journal.state) + since)

@@ -94,26 +94,24 @@ struct DaemonProgram {
         let input = try Pipe()
         try input.write(passphrase.line)
         input.closeWriting()
-        let said = try store(
+        return try store(
             ["export"] + (copy.map { ["--file", $0] } ?? []), configuration: file, input: input.reading, output: output)
-        return said.isEmpty ? nil : DaemonProgram.firstLine(of: said)
     }
 
     /// Has it work on the store, with these files as its standard input and output.
     ///
-    /// - Returns: what it has written to standard error.
+    /// - Returns: what a person has to know of it, from its standard error; nil if there is nothing.
     /// - Throws: the daemon's own error.
-    @discardableResult
     func store(
         _ arguments: [String], configuration file: String, input: Int32, output: Int32
-    ) throws(RingwakeError) -> [UInt8] {
+    ) throws(RingwakeError) -> String? {
         let errors = try Pipe()
         let process = try start(
             ["--store"] + arguments + ["--config", file], input: input, output: output, error: errors.writing)
         errors.closeWriting()
         let complaint = errors.readAll()
         if let refusal = DaemonProgram.refusal(DaemonProgram.reap(process), complaint) { throw refusal }
-        return complaint
+        return complaint.isEmpty ? nil : DaemonProgram.firstLine(of: complaint)
     }
 
     /// The error of a run that has failed; nil if it has not.

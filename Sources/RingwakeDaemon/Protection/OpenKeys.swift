@@ -45,9 +45,11 @@ nonisolated struct OpenKeys {
     }
 
     /// Deletes the keys of a class.
-    mutating func delete(_ protection: ProtectionClass) throws(RingwakeError) {
+    ///
+    /// - Parameter generation: the highest one that the store has, if it is later than the file.
+    mutating func delete(_ protection: ProtectionClass, after generation: UInt32?) throws(RingwakeError) {
         try change { file, rootKey throws(RingwakeError) in
-            try file.deleteKeys(of: protection, rootKey: rootKey)
+            try file.deleteKeys(of: protection, after: generation ?? 0, rootKey: rootKey)
         }
     }
 

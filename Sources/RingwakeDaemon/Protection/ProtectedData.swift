@@ -35,6 +35,7 @@ final class ProtectedData {
         protection.distribution.publish = { [calls] state in calls.submit(.protectedDataChanged(state)) }
         protection.onDeletion = { [weak self] protection in self?.forget(protection) }
         protection.progress = { [weak self] in self?.progress(of: $0) }
+        protection.missingKeys = { [journal] in MissingKeys(generations: journal.statistics.findings.missingKeys) }
         journal.onRekeyed = { [weak self] in self?.removeFormerKeys($0) }
         protection.begin()
     }

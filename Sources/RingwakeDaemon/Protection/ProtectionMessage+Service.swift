@@ -7,6 +7,7 @@ internal import RingwakeCore
 
 extension StatusMessage.Protection {
     init(_ service: ProtectionService) {
+        let missing = service.missingKeys().why
         let (state, why): (String, String?) =
             switch service.machine.state {
             case nil: ("off", "the daemon is starting")
@@ -20,7 +21,8 @@ extension StatusMessage.Protection {
             case .locking, .unlocked: ("unlocked", service.note)
             }
         self.init(
-            state: state, why: why, unusable: service.isUnusable ? true : nil,
+            state: state, why: service.isUnusable ? why : missing ?? why,
+            unusable: service.isUnusable || missing != nil ? true : nil,
             protectedDataAvailable: service.machine.protectedDataAvailable)
     }
 

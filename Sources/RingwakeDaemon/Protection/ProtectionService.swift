@@ -24,6 +24,9 @@ final class ProtectionService {
     /// How far the records of a class have been written again under its present key; nil: they are.
     var progress: (ProtectionClass) -> (done: Int64, total: Int64)? = { _ in nil }
 
+    /// Keys that records have and the file doesn't.
+    var missingKeys: () -> MissingKeys = { MissingKeys(generations: [:]) }
+
     private(set) var machine: ProtectionStateMachine
     /// What of the configuration isn't in force, or why the last unlocking failed.
     private(set) var note: String?
@@ -345,6 +348,7 @@ final class ProtectionService {
     /// Makes new keys of these classes. The journal writes the records again. ``finishRekeying(of:before:)`` comes then.
     func rekey(_ classes: [ProtectionClass]) throws(RingwakeError) {
         try requireUnlocked()
+        try missingKeys().requireNone(of: classes)
         try keys.rekey(classes)
         load()
         settle()
@@ -362,7 +366,7 @@ final class ProtectionService {
     /// Deletes the keys of a class: nobody can read its records any more.
     func delete(_ protection: ProtectionClass) throws(RingwakeError) {
         try requireUnlocked()
-        try keys.delete(protection)
+        try keys.delete(protection, after: missingKeys().generations[protection])
         load()
         settle()
         onDeletion(protection)

@@ -1,6 +1,7 @@
 internal import ControlProtocol
 internal import Cryptography
 internal import DaemonConfiguration
+internal import DataProtection
 internal import FileSystem
 internal import Glibc
 internal import PushGateway
@@ -56,8 +57,20 @@ struct RestorePreparation {
             return prepared
         }
         try takeState()
+        prepared.damage += damagedKeys()
         prepared.damage += try settleIdentity(&prepared.isNewDevice)
         return prepared
+    }
+
+    /// What is wrong with the file of keys. Nothing else of the backup depends on it.
+    private func damagedKeys() -> [String] {
+        var damage: [String] = []
+        do throws(RingwakeError) {
+            _ = try ProtectionFile.read("\(target)/\(ProtectionFile.name)", repairs: false) { damage.append($0) }
+        } catch {
+            damage.append(error.message)
+        }
+        return damage
     }
 
     // MARK: - The store
@@ -198,7 +211,9 @@ struct RestorePreparation {
     private func settleIdentity(_ isNewDevice: inout Bool) throws(RingwakeError) -> [String] {
         // The tokens first: they make the folders of second copies.
         let tokens = try TokenStore(directory: target)
-        let identity = try IdentityStore(directory: target, machine: MachineID.hash())
+        let machine = MachineID.hash()
+        let identity = try IdentityStore(directory: target, machine: machine)
+        try requireOrigin(identity, machine, tokens)
         let now = unixMilliseconds()
         isNewDevice = order.identity == .new || (order.identity == .automatic && identity.isCopied)
         if isNewDevice {
@@ -229,6 +244,23 @@ struct RestorePreparation {
             }
         }
         return identity.damage + tokens.damage + said
+    }
+
+    /// Two devices with the same tokens would take each other's calls.
+    private func requireOrigin(
+        _ identity: IdentityStore, _ machine: String?, _ tokens: TokenStore
+    ) throws(RingwakeError) {
+        guard order.identity == .automatic, !tokens.isEmpty else { return }
+        let why: String? =
+            switch identity.identity {
+            case nil: identity.problem ?? "it has no identity.json"
+            case let known?: known.machine != nil && machine == nil ? "this machine has no /etc/machine-id" : nil
+            }
+        guard let why else { return }
+        throw RingwakeError(
+            .conflict,
+            "nobody can tell whether the backup is of this machine (\(why)): say '--keep-identity' if it is, or if the "
+                + "other machine is gone; '--new-identity' if the other one goes on")
     }
 
     private static func noApp(_ app: AppID) -> RingwakeError {

@@ -74,7 +74,7 @@ def test_a_missing_key_locks_and_calls_ring_until_it_is_back(make_daemon) -> Non
     assert (message["state"], message["unusable"], message["protectedDataAvailable"]) == ("locked", True, False)
     assert "doesn't exist" in message["why"] and "doesn't exist" in daemon.log
     assert "protection" in daemon.ringwake("status").stdout.splitlines()[0]
-    doctor(daemon).problem("protection", "cannot be opened", "doesn't exist")
+    doctor(daemon).problem("protection", "cannot be used", "doesn't exist")
     assert start_call(daemon)
     done = daemon.ringwake("protection", "unlock")
     assert done.returncode == 1 and "doesn't exist" in done.stderr

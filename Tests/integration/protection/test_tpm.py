@@ -94,7 +94,7 @@ def test_without_it_the_device_rings_and_is_locked_until_it_is_back(protection: 
         lambda: found if (found := protection.message).get("unusable") else None, 20, "the TPM not to answer"
     )
     assert message["state"] == "locked" and not message["protectedDataAvailable"], message
-    doctor(daemon).problem("protection", "cannot be opened")
+    doctor(daemon).problem("protection", "cannot be used")
     assert start_call(daemon)
     refused = daemon.ringwake("protection", "unlock")
     assert refused.returncode == 8 and "TPM" in refused.stderr, refused.stderr

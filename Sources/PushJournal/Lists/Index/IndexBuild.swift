@@ -31,6 +31,7 @@ nonisolated final class IndexBuild: Sendable {
         var pieces: [Piece] = []
         var isCancelled = false
         var isOver = false
+        var findings = RecordFindings()
     }
 
     private let order: Order
@@ -70,6 +71,9 @@ nonisolated final class IndexBuild: Sendable {
 
     /// Whether its thread has ended or is about to end.
     var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// What reading the entries has shown, once it is over.
+    var findings: RecordFindings { state.withLock { $0.findings } }
 
     func give(_ piece: Piece) {
         state.withLock { if !$0.isOver { $0.pieces.append(piece) } }
@@ -118,6 +122,7 @@ nonisolated final class IndexBuild: Sendable {
         let records = ListRecords(vault: RecordVault(order.keys))
         let builder = try CallerIndexBuilder(
             replacing: order.path, generation: order.generation, rules: order.rules, keys: order.keys)
+        defer { state.withLock { $0.findings = records.vault.findings } }
         var name: String?
         while let piece = nextPiece() {
             guard case .entries(let rows, let list) = piece else { return try builder.finish() }

@@ -63,6 +63,13 @@ enum StoreCheck {
                     name, "the disk is full, and the oldest \(gaveWay) pushes and calls were removed for new ones",
                     hint: "free some space"))
         }
+        if let damaged = facts.status?.journal.damagedRecords {
+            findings.append(
+                .warning(
+                    name,
+                    "\(damaged) protected records are damaged: entries of lists, callers, payloads or state of apps",
+                    hint: "the log says of which kind; a backup from before may have them: 'ringwake backup list'"))
+        }
         if let state = facts.configuration?.dependencies.first(where: { $0.name == "state_directory" }),
             let problem = state.problem
         {

@@ -10,7 +10,7 @@ enum ProtectionCheck {
         if protection.unusable == true {
             return [
                 .warning(
-                    name, "the keys of protected data cannot be opened: \(why)",
+                    name, "the keys of protected data cannot be used: \(why)",
                     hint:
                         "calls still ring; 'ringwake protection status' shows what cannot be read until that is repaired"
                 )
