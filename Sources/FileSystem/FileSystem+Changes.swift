@@ -94,6 +94,7 @@ extension FileSystem {
         let file = try Descriptor(opening: target, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
         do throws(FileSystemError) {
             var buffer = [UInt8](repeating: 0, count: 256 << 10)
+            var pieces = WriteBack()
             while true {
                 let count = buffer.withUnsafeMutableBytes { buffer in
                     retryingWhenInterrupted { Glibc.read(source.number, buffer.baseAddress, buffer.count) }
@@ -101,6 +102,7 @@ extension FileSystem {
                 guard count >= 0 else { throw failure("read", path) }
                 if count == 0 { break }
                 try write(Array(buffer[..<count]), to: file, path: target)
+                guard pieces.reachedPosition(of: file.number) else { throw failure("write", target) }
             }
             guard fsync(file.number) == 0 else { throw failure("sync", target) }
             try synchronize(split(target).directory)

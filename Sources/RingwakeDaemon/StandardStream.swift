@@ -1,3 +1,4 @@
+internal import FileSystem
 internal import Glibc
 internal import PushJournal
 internal import RingwakeCore
@@ -20,10 +21,12 @@ struct StandardStream {
     @discardableResult
     func write(_ export: consuming PortableExport) throws(RingwakeError) -> Int64 {
         var piece: [UInt8] = []
+        var pieces = WriteBack()
         while let line = try export.next() {
             piece += line
             guard piece.count >= Self.pieceBytes else { continue }
             try write(piece)
+            guard pieces.reachedPosition(of: descriptor) else { throw Self.failure() }
             piece = []
         }
         try write(piece)
@@ -35,9 +38,13 @@ struct StandardStream {
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             guard count > 0 || errno == EINTR else {
-                throw RingwakeError(.system, "the output can't be written: \(String(cString: strerror(errno)))")
+                throw Self.failure()
             }
             rest = rest.dropFirst(max(0, count))
         }
+    }
+
+    private static func failure() -> RingwakeError {
+        RingwakeError(.system, "the output can't be written: \(String(cString: strerror(errno)))")
     }
 }

@@ -1,9 +1,11 @@
 internal import CRingwakeLinux
+internal import FileSystem
 internal import Glibc
 
 /// A file, closed with this object: what uses the number has to keep the object.
 final class OpenFile {
     let number: Int32
+    private var pieces = WriteBack()
 
     /// - Returns: nil if it can't be opened; `errno` says why.
     init?(_ path: String, flags: Int32, mode: mode_t = 0) {
@@ -54,6 +56,6 @@ final class OpenFile {
             guard count > 0 || errno == EINTR else { return false }
             rest = UnsafeRawBufferPointer(rebasing: rest[max(0, count)...])
         }
-        return true
+        return pieces.reachedPosition(of: number)
     }
 }

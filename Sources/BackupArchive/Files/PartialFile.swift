@@ -1,4 +1,3 @@
-internal import CRingwakeArchive
 internal import CRingwakeLinux
 internal import FileSystem
 internal import Glibc
@@ -18,9 +17,7 @@ package final class PartialFile {
     private let path: String
     private let target: String
     private var isCommitted = false
-    /// Bytes that ``writeBack()`` writes at a time.
-    private static let pieceBytes: off_t = 4 << 20
-    private var writtenBack: off_t = 0
+    private var pieces = WriteBack()
 
     /// Makes the file. One that a killed writer left is removed first.
     init(for target: String) throws(RingwakeError) {
@@ -49,19 +46,9 @@ package final class PartialFile {
         if !isCommitted { unlink(path) }
     }
 
-    /// Call it now and then: a piece that was written since goes to the disk. Else all of it goes there at the end, at once, and
-    /// what other programs sync meanwhile waits for it: the answers to pushes too.
+    /// Call it now and then: see ``WriteBack``.
     func writeBack() throws(RingwakeError) {
-        let end = lseek(file.number, 0, SEEK_CUR)
-        guard end - writtenBack >= Self.pieceBytes else { return }
-        // An error that this is told, the sync at the end isn't told again. The others: it isn't there, or not allowed.
-        guard
-            ringwake_write_back(file.number, Int64(writtenBack), Int64(end - writtenBack)) == 0
-                || [EINVAL, ENOSYS, EPERM].contains(errno)
-        else {
-            throw .unwritable(target, errno)
-        }
-        writtenBack = end
+        guard pieces.reachedPosition(of: file.number) else { throw .unwritable(target, errno) }
     }
 
     /// Gives the file its name, durably. It is as it was if this throws.

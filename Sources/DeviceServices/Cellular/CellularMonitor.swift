@@ -37,10 +37,12 @@ package final class CellularMonitor {
     private static let voice = "\(service).Modem.Voice"
     private static let callInterface = "\(service).Call"
     private static let objectManager = "org.freedesktop.DBus.ObjectManager"
-    private static let timeout: Duration = .seconds(25)
 
     private let logger: Logger
     private let bus: DBusService
+    private let timeout: Duration
+    /// Whether the last question had no answer in time.
+    private var isSlow = false
     private var nameWatch: DBusSubscription?
     private var subscriptions: [DBusSubscription] = []
     /// ModemManager's unique name.
@@ -48,7 +50,9 @@ package final class CellularMonitor {
     /// The calls of each modem that has Voice, by their paths.
     private var modems: [String: [String: CellularCallState]] = [:]
 
-    package init(logger: Logger, systemBus: DBusService) {
+    /// - Parameter timeout: for an answer; then it is asked again.
+    package init(logger: Logger, systemBus: DBusService, timeout: Duration = .seconds(25)) {
+        self.timeout = timeout
         self.logger = logger
         bus = systemBus
     }
@@ -188,9 +192,19 @@ package final class CellularMonitor {
         // By its unique name: an answer of another owner would be about other objects.
         bus.call(
             destination: owner, path: path, interface: interface, member: member, arguments: arguments,
-            timeout: Self.timeout
+            timeout: timeout
         ) { [weak self] result in
-            if self?.owner == owner { completion(result) }
+            guard let self, self.owner == owner else { return }
+            switch result {
+            case .failure(let error) where error.name == DBusError.noReply:
+                // It may be slow while the machine starts, and no event says when it isn't.
+                isSlow = true
+                failed("it is slow", error)
+                return ask(path: path, interface: interface, member: member, arguments: arguments, completion)
+            case .success where isSlow: (isSlow, status.why) = (false, nil)
+            case .success, .failure: break
+            }
+            completion(result)
         }
     }
 

@@ -43,12 +43,15 @@ package final class SessionLockMonitor {
     private static let manager = "\(login).Manager"
     private static let session = "\(login).Session"
     private static let properties = "org.freedesktop.DBus.Properties"
-    /// logind answers in milliseconds. Protected data stays closed meanwhile.
-    private static let timeout: Duration = .seconds(5)
+    /// logind answers in milliseconds. Protected data stays closed until it has answered, or for so long.
+    package static let standardPatience: Duration = .seconds(5)
+    /// Then it is asked again, with this timeout: it may be slow while the machine starts, and no event says when it isn't.
+    private static let longTimeout: Duration = .seconds(60)
 
     private let logger: Logger
     private let bus: DBusService
     private let scope: Scope
+    private let patience: Duration
     private var nameWatch: DBusSubscription?
     private var subscriptions: [DBusSubscription] = []
     /// logind's unique name.
@@ -56,7 +59,10 @@ package final class SessionLockMonitor {
     private var sessions = LoginSessions()
     private var isListed = false
 
-    package init(logger: Logger, systemBus: DBusService, scope: Scope) {
+    package init(
+        logger: Logger, systemBus: DBusService, scope: Scope, patience: Duration = SessionLockMonitor.standardPatience
+    ) {
+        self.patience = patience
         self.logger = logger
         bus = systemBus
         self.scope = scope
@@ -176,17 +182,20 @@ package final class SessionLockMonitor {
 
     private func ask(
         _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue] = [],
-        _ completion: @escaping ([DBusValue]) -> Void, failed: ((DBusError) -> Void)? = nil
+        timeout: Duration? = nil, _ completion: @escaping ([DBusValue]) -> Void, failed: ((DBusError) -> Void)? = nil
     ) {
         guard let owner else { return }
         // By its unique name: an answer of another owner would be about other objects.
         bus.call(
             destination: owner, path: path, interface: interface, member: member, arguments: arguments,
-            timeout: Self.timeout
+            timeout: timeout ?? patience
         ) { [weak self] result in
             guard let self, self.owner == owner else { return }
             switch result {
             case .success(let values): completion(values)
+            case .failure(let error) where error.name == DBusError.noReply:
+                if state == .asking { fail("logind has not answered for \(patience)") }
+                ask(path, interface, member, arguments, timeout: Self.longTimeout, completion, failed: failed)
             case .failure(let error):
                 if let failed { failed(error) } else { fail("logind does not say which sessions there are: \(error)") }
             }

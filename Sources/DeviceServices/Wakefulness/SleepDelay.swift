@@ -19,7 +19,7 @@ package final class SleepDelay {
 
     private static let login = "org.freedesktop.login1"
     private static let loginPath = "/org/freedesktop/login1"
-    private static let timeout: Duration = .seconds(5)
+    private static let timeout: Duration = .seconds(60)
 
     private let runLoop: RunLoop
     private let logger: Logger
@@ -92,6 +92,9 @@ package final class SleepDelay {
             switch result {
             case .success(let values):
                 inhibitor = values.first?.descriptor
+            case .failure(let error) where error.name == DBusError.noReply:
+                // It may be slow while the machine starts, and no event says when it isn't.
+                hold()
             case .failure(let error):
                 logger.debug("sleep is not delayed", metadata: ["why": "\(error.message)"])
             }

@@ -19,6 +19,8 @@ final class DeviceLock {
     private let directory: String
     private let logger: Logger
     private var hasReport = false
+    /// Whether the screen was locked when logind last said so.
+    private var isScreenLocked = false
 
     /// - Parameters:
     ///   - directory: the runtime directory.
@@ -60,11 +62,16 @@ final class DeviceLock {
         hasReport = true
         switch state {
         case .asking: break
-        case .locked: onLock()
+        case .locked:
+            isScreenLocked = true
+            onLock()
         // Nobody says when the screen is locked: only a command locks. What is locked stays so.
         case .unknown: if isFirst, !record.lockedByCommand { onUnlock() }
-        // That the screen isn't locked at the start ends no lock by command.
-        case .unlocked: if !isFirst || !record.lockedByCommand { onUnlock() }
+        // A lock by command ends when the screen is unlocked, and not when logind is there, again or late, and says that it
+        // isn't locked.
+        case .unlocked:
+            if isScreenLocked || !record.lockedByCommand { onUnlock() }
+            isScreenLocked = false
         }
     }
 

@@ -67,8 +67,10 @@ final class MockModemManager {
 }
 
 @Suite("Cellular calls, against python-dbusmock") struct CellularMonitorTests {
-    private func monitor(_ world: World, _ changes: @escaping (Bool) -> Void) -> CellularMonitor {
-        let monitor = CellularMonitor(logger: world.logger, systemBus: world.service())
+    private func monitor(
+        _ world: World, timeout: Duration = .seconds(25), _ changes: @escaping (Bool) -> Void
+    ) -> CellularMonitor {
+        let monitor = CellularMonitor(logger: world.logger, systemBus: world.service(), timeout: timeout)
         monitor.onChange = changes
         monitor.start()
         return monitor
@@ -196,6 +198,26 @@ final class MockModemManager {
         #expect(monitor.status.calls == 15 * 16 + 1)
         #expect(monitor.status.why != nil)
         #expect(changes.isEmpty)
+    }
+
+    @Test("A ModemManager that is slow is waited for")
+    func slow() throws {
+        let world = try World()
+        try world.startBus()
+        let manager = try MockModemManager(world)
+        manager.mock.define(
+            "GetManagedObjects", "org.freedesktop.DBus.ObjectManager", takes: "", gives: "a{oa{sa{sv}}}",
+            "import time; time.sleep(1); ret = dbus.Dictionary({}, signature='oa{sa{sv}}')")
+        var (changes, reasons): ([Bool], [String]) = ([], [])
+        let monitor = monitor(world, timeout: .milliseconds(300)) { changes.append($0) }
+        world.runUntil {
+            if let why = monitor.status.why { reasons.append(why) }
+            return !reasons.isEmpty && monitor.status.why == nil
+        }
+        #expect(reasons.first?.contains("it is slow") == true)
+        manager.addCall(1, state: 4)
+        manager.addModem(0, calls: [1])
+        world.runUntil { changes == [true] }
     }
 
     @Test("A ModemManager that does not let itself be asked is told of, and its signals count")

@@ -71,6 +71,29 @@ extension Mock {
         #expect(watch.states.count == 3)
     }
 
+    @Test("A logind that is slow is waited for, and believed when it answers")
+    func slow() throws {
+        let world = try World()
+        try world.startBus()
+        let login = try world.loginManager()
+        login.addSession("c1")
+        login.setLocked("c1", true)
+        let session = "dbus.ObjectPath('\(Mock.sessionPath("c1"))')"
+        let list = "ret = [('c1', dbus.UInt32(1000), 'user', 'seat0', \(session))]"
+        login.define(
+            "ListSessions", "\(World.login).Manager", takes: "", gives: "a(susso)",
+            "import time; time.sleep(1); \(list)")
+        let monitor = SessionLockMonitor(
+            logger: world.logger, systemBus: world.service(), scope: .user(1000), patience: .milliseconds(100))
+        var states: [SessionLockMonitor.State] = []
+        monitor.onChange = { states.append($0) }
+        monitor.start()
+        world.runUntil { states.last == .locked }
+        #expect(states == [.unknown("logind has not answered for \(Duration.milliseconds(100))"), .locked])
+        login.setLocked("c1", false)
+        world.runUntil { states.last == .unlocked }
+    }
+
     @Test("A session that is locked already counts from the start")
     func lockedBefore() throws {
         let world = try World()

@@ -18,7 +18,7 @@ from support.crashes import Recorded, exported, open_store, plain, snapshot
 from support.credentials import APP
 from support.daemon import Daemon
 from support.native import Native
-from support.programs import RINGWAKE, run
+from support.programs import RINGWAKE, RINGWAKED, run
 from support.replay import Image
 from support.store import RELEASED
 
@@ -30,6 +30,15 @@ STARTS = 9
 END_ONLY = 1_000_000
 # Apps that only the backup has, and that only the present configuration has.
 FORMER, LATER = "com.example.former", "com.example.later"
+# Runs a command while a daemon runs, which then stops in good order. It is bounded by the patience of programs.run().
+WITH_DAEMON = """
+"$1" --config "$2" >/dev/null 2>&1 & daemon=$!
+until "$3" status >/dev/null 2>&1; do kill -0 $daemon || exit 1; sleep 0.05; done
+shift 2
+"$@"; status=$?
+kill $daemon && wait $daemon || exit 1
+exit $status
+"""
 # Of a state that was laid out: its image, whether the command had ended, and whether to start a daemon and the command.
 Check = Callable[[Image, bool, bool], None]
 
@@ -66,13 +75,16 @@ class Site:
         ring(daemon, NEWER)
         daemon.stop()
 
-    def record(self, *words: object) -> None:
+    def record(self, *words: object, daemon_runs: bool = False) -> None:
         self.command = [RINGWAKE, "backup", *words, "--config", self.daemon.configuration]
+        command = self.command
+        if daemon_runs:
+            command = ["sh", "-c", WITH_DAEMON, "sh", RINGWAKED, self.daemon.configuration, *self.command]
         # Of a daemon that does not run nobody needs what it said.
         self.daemon.log_file.unlink()
         self.before = self.state()
         self.recorded = Recorded.run(
-            self.native, self.daemon.directory, self.command, self.records, env=self.environment
+            self.native, self.daemon.directory, command, self.records, env=self.environment
         )
         assert self.recorded.done.returncode == 0, self.recorded.done
         self.after = self.state()
@@ -216,7 +228,8 @@ def record_restore(site: Site, kind: str) -> Restoring:
         file = rewritten(file, site.backups / "older.tar.zst", has_older_store)
     site.change(is_other_store=kind == "merge")
     former = site.configuration()
-    site.record("restore", file, "--yes", *(["--merge"] * (kind == "merge")))
+    merging = ["--merge"] * (kind == "merge")
+    site.record("restore", file, "--yes", *merging, daemon_runs=kind == "running")
     assert site.before != site.after
     return Restoring(site, former)
 
@@ -230,7 +243,7 @@ def record_backup(site: Site, kind: str) -> Creating:
     return Creating(site, new)
 
 
-@pytest.mark.parametrize("kind", ["raw", "older", "portable", "merge"])
+@pytest.mark.parametrize("kind", ["raw", "older", "portable", "merge", "running"])
 def test_every_moment_of_a_restore_has_one_of_the_states(site: Site, kind: str) -> None:
     restoring = record_restore(site, kind)
     assert list(site.problems(site.recorded, EVERY, restoring.check)) == []

@@ -240,6 +240,32 @@ def test_without_logind_the_lock_is_not_known_and_only_commands_lock(make_daemon
     assert daemon.ringwake("protection", "unlock").returncode == 0
 
 
+def test_a_logind_that_comes_again_ends_no_lock_by_command(make_daemon, system_bus) -> None:
+    logind = Logind(system_bus)
+    logind.add_session("c1", user=0)
+    daemon, protection = make(make_daemon)
+    daemon.variables |= system_bus.environment()
+    daemon.sections["protection"] = f'root_key = "{daemon.directory}/root.key"\nlock = "session"'
+    daemon.start()
+    protection.waits_until("unlocked")
+    assert daemon.ringwake("protection", "lock").returncode == 0
+    protection.waits_until("locked")
+    logind.service.stop()
+    until(lambda: protection.message["session"] == "unknown", LOCK_TIMEOUT, "logind to be gone")
+    # It has its sessions from the start, as the real one has.
+    daemon.process.send_signal(signal.SIGSTOP)
+    logind = Logind(system_bus)
+    logind.add_session("c1", user=0)
+    daemon.process.send_signal(signal.SIGCONT)
+    until(lambda: protection.message["session"] == "unlocked", LOCK_TIMEOUT, "logind to be there again")
+    assert protection.message["state"] == "locked"
+    # The user does unlock it.
+    logind.lock("c1", True)
+    until(lambda: protection.message["session"] == "locked", LOCK_TIMEOUT, "logind's signal to arrive")
+    logind.lock("c1", False)
+    protection.waits_until("unlocked")
+
+
 def test_a_screen_that_unlocks_gives_no_passphrase(make_daemon, system_bus) -> None:
     logind = Logind(system_bus)
     logind.add_session("c1", user=0)

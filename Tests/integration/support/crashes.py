@@ -41,7 +41,7 @@ class Recorded:
         """Runs it to its end. Nothing else may use the folder meanwhile, and all that it uses has to be in it."""
         before, modes = snapshot(folder), permissions(folder)
         done = programs.run(*recording(native, folder, records), *command, **options)
-        recorded = cls(folder, before, modes, read_recording(records / "log"), done)
+        recorded = cls(folder, before, modes, without_sockets(read_recording(records / "log"), before), done)
         recorded.check()
         return recorded
 
@@ -117,6 +117,23 @@ def recording(native: Native, folder: Path, records: Path) -> list[str]:
         folder, "recorder.so", WATCHED_STORE=f"{folder}/", RECORDER_LOG=records / "log",
         RECORDER_SHARED=records / "shared", WATCHED_PROGRAM=f"{programs.RINGWAKE.name},{programs.RINGWAKED.name}",
     )  # fmt: skip
+
+
+def without_sockets(entries: list[Entry], before: Image) -> list[Entry]:
+    """A socket gets its name by a link or a renaming, and nothing has opened it as a file before."""
+    known, found = {path.rstrip("/") for path in before}, []
+    for entry in entries:
+        old, _, new = entry.data.decode(errors="replace").partition("\0")
+        if entry.kind in (Kind.OPENED, Kind.MKDIR):
+            known.add(old)
+        elif entry.kind in (Kind.LINK, Kind.RENAME):
+            if old not in known:
+                entry = replace(entry, kind=Kind.WEAKENED)
+            else:
+                # What is in a folder moves with it.
+                known |= {new + path[len(old) :] for path in known if f"{path}/".startswith(f"{old}/")}
+        found.append(entry)
+    return found
 
 
 def snapshot(folder: Path) -> Image:
