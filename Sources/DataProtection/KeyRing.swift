@@ -99,6 +99,26 @@ package struct KeyRing: Sendable {
         return generation > last
     }
 
+    /// Keeps the keys that are in memory only, until all their records have been written again with those of the file.
+    package mutating func keepTemporaryKeys(of former: KeyRing) {
+        for (protection, known) in former.keys {
+            let temporary = known.filter { !isOfFile($0.generation) && $0.secret != nil }
+            guard !temporary.isEmpty, let present = keys[protection], present.allSatisfy({ isOfFile($0.generation) })
+            else { continue }
+            keys[protection] = temporary + present
+        }
+    }
+
+    /// Removes the keys of a class that have no records any more, but never the present one.
+    ///
+    /// - Returns: whether there were any.
+    package mutating func removeKeys(of protection: ProtectionClass, before generation: UInt32) -> Bool {
+        guard let known = keys[protection], let present = known.last else { return false }
+        let left = known.dropLast().filter { $0.generation >= generation && isOfFile($0.generation) } + [present]
+        keys[protection] = left
+        return left.count < known.count
+    }
+
     private func isOfFile(_ generation: UInt32) -> Bool { !ClassKey.temporaryGenerations.contains(generation) }
 
     /// Whether lists of callers can be read and changed now. That needs the key for look-ups as well.

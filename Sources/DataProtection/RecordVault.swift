@@ -26,6 +26,8 @@ package final class RecordVault {
     package private(set) var ring: KeyRing
     /// What reading has shown.
     package private(set) var findings = RecordFindings()
+    /// How often a record could not be opened because its key was deleted.
+    package private(set) var deletedReads: Int64 = 0
     private var openers: [Identity: P256PrivateKey] = [:]
     private var sealers: [Identity: P256PublicKey] = [:]
     private var nonces = NonceSequence()
@@ -78,6 +80,7 @@ package final class RecordVault {
         do throws(RecordFailure) {
             return try content(of: record, kind, place)
         } catch {
+            if case .deleted = error { deletedReads += 1 }
             if case .damaged = error, let kind { findings.noteDamage(kind, at: place) }
             if let header = RecordHeader(record) { noteKey(of: header.protection, header.generation) }
             throw error

@@ -129,7 +129,7 @@ struct WrappedClassKeys: Equatable, Sendable {
 
     private func next(_ rootKey: RootKey, after generation: UInt32 = 0) throws(RingwakeError) -> WrappedClassKey {
         let last = max(present, generation)
-        guard last + 1 < ClassKey.temporaryGenerations.lowerBound else {
+        guard last < ClassKey.temporaryGenerations.lowerBound - 1 else {
             throw RingwakeError(.limitReached, "the class \(protection.rawValue) has had as many keys as there can be")
         }
         return try WrappedClassKey(last + 1, of: protection, rootKey)

@@ -1,4 +1,5 @@
 internal import DaemonConfiguration
+internal import DataProtection
 internal import FileSystem
 internal import Glibc
 internal import Logging
@@ -81,7 +82,9 @@ extension Daemon {
             }
             guard
                 let done = try staged.finish(
-                    limits: configuration.journal, report: report, clocks: { () throws(RingwakeError) in try clocks() })
+                    // The start writes what it adds again, with the keys that there are.
+                    limits: configuration.journal, report: report, keys: { .off },
+                    clocks: { () throws(RingwakeError) in try clocks() })
             else { return }
             if let records = done.records {
                 let (added, skipped) = (records.added.values.reduce(0, +), records.skipped.values.reduce(0, +))

@@ -17,9 +17,8 @@ struct StandardStream {
     func write(_ text: String) throws(RingwakeError) { try write(Array(text.utf8)) }
 
     /// Writes all records.
-    /// - Returns: how many of them could not be opened.
-    @discardableResult
-    func write(_ export: consuming PortableExport) throws(RingwakeError) -> Int64 {
+    /// - Returns: how many of them could not be opened, and of how many the keys were deleted.
+    func write(_ export: consuming PortableExport) throws(RingwakeError) -> (locked: Int64, deleted: Int64) {
         var piece: [UInt8] = []
         var pieces = WriteBack()
         while let line = try export.next() {
@@ -30,7 +29,7 @@ struct StandardStream {
             piece = []
         }
         try write(piece)
-        return export.locked
+        return (export.locked, export.deleted)
     }
 
     func write(_ bytes: [UInt8]) throws(RingwakeError) {

@@ -34,6 +34,7 @@ struct StoreWork {
     private let directory: String
     private let limits: JournalLimits
     private let copy: String?
+    private let protection: ProtectionSettings
 
     /// - Parameters:
     ///   - task: what is to be done.
@@ -45,6 +46,7 @@ struct StoreWork {
         let configuration = try Configuration.load(file: file, defaults: defaults)
         directory = (task == .restore ? other : nil) ?? configuration.stateDirectory
         limits = configuration.journal
+        protection = configuration.protection
         copy = task == .export ? other : nil
         var status = stat()
         // Of a copy the folder counts: its owner decides what the name of the copy stands for.
@@ -64,11 +66,12 @@ struct StoreWork {
                 try PortableExport(copy: copy, keys: keys, header: Self.header)
             }
         }
-        if task == .restore { return try RestoreWork(directory: directory, limits: limits).run() }
+        if task == .restore { return try RestoreWork(directory: directory, limits: limits, protection).run() }
         let lock = try Daemon.lock(directory)
         defer { withExtendedLifetime(lock) {} }
         // An interrupted one.
-        _ = try StagedRestore(directory: directory).finish(limits: limits) { () throws(RingwakeError) in
+        let keys = { () throws(RingwakeError) in try IdleKeys.forWriting(inDirectory: directory, protection) }
+        _ = try StagedRestore(directory: directory).finish(limits: limits, keys: keys) { () throws(RingwakeError) in
             try Daemon.clocks()
         }
         switch task {
@@ -78,7 +81,7 @@ struct StoreWork {
         case .copy: try makeCopy()
         case .export:
             try export { keys throws(RingwakeError) in try store().export(keys: keys, header: Self.header) }
-        case .import: try add()
+        case .import: try add(try keys())
         case .restore: break
         }
     }
@@ -133,15 +136,19 @@ struct StoreWork {
                 descriptor: STDIN_FILENO, maximumBytes: Passphrase.maximumBytes + IdlePassphrase.overhead)
             return try Passphrase(line: try input.next())
         }
-        let locked = try StandardStream.output.write(try begin(keys.ring))
-        guard locked > 0 else { return }
-        try? StandardStream.error.write("ringwaked: what is protected of \(locked) records was left out: \(keys.why)\n")
+        let lost = try StandardStream.output.write(try begin(keys.ring))
+        var said: [String] = []
+        if lost.locked > 0 { said.append("what is protected of \(lost.locked) records was left out: \(keys.why)") }
+        if lost.deleted > 0 { said.append("\(lost.deleted) records lack what was deleted with their keys") }
+        guard !said.isEmpty else { return }
+        try? StandardStream.error.write("ringwaked: \(said.joined(separator: "; "))\n")
     }
 
-    private func add() throws(RingwakeError) {
+    private func add(_ keys: KeyRing) throws(RingwakeError) {
         var input = LineInput(descriptor: STDIN_FILENO, maximumBytes: PortableImport.maximumLineBytes)
         let outcome = try PortableImport.run(
-            inDirectory: directory, limits: limits, clocks: try Daemon.clocks()
+            inDirectory: directory, limits: limits, clocks: try Daemon.clocks(),
+            keys: keys
         ) { () throws(RingwakeError) in try input.next() }
         emit(StoreLine(added: outcome.added, skipped: outcome.skipped))
         guard let newest = outcome.newestArrival, ClockJudge.isBehind(unixMilliseconds(), newest) else { return }

@@ -364,19 +364,6 @@ static inline int ringwake_local_address(int descriptor, struct sockaddr_storage
     return getsockname(descriptor, (struct sockaddr *)storage, &length);
 }
 
-// Reads the address from a socket address (a union by cast). Returns its number of bytes, in network order (4 or 16),
-// or 0 if it isn't an IP address. `scope` is the interface index of a link-local address, or 0.
-static inline int ringwake_ip_bytes(const struct sockaddr *address, socklen_t length, uint8_t *bytes, uint32_t *scope) {
-    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
-    const bool is_v4 = address->sa_family == AF_INET && length >= sizeof *v4;
-    const bool is_v6 = address->sa_family == AF_INET6 && length >= sizeof *v6;
-    *scope = is_v6 ? v6->sin6_scope_id : 0;
-    if (is_v4) memcpy(bytes, &v4->sin_addr, 4);
-    if (is_v6) memcpy(bytes, &v6->sin6_addr, 16);
-    return is_v4 ? 4 : is_v6 ? 16 : 0;
-}
-
 // The environment of the process. Swift refuses the global variable, because another thread could change it.
 extern char **environ;
 static inline char **ringwake_environment(void) { return environ; }
@@ -395,6 +382,13 @@ static inline void ringwake_ignore_signal(int number) { signal(number, SIG_IGN);
 static inline int ringwake_limit_descriptors(pid_t process, uint64_t soft, uint64_t hard) {
     uint64_t limits[2] = {soft, hard};
     return (int)syscall(SYS_prlimit64, process, RLIMIT_NOFILE, limits, NULL);
+}
+
+// Writes a part of a file to the disk, and waits for that. It makes nothing durable: fsync does. sync_file_range is declared
+// again, identically: it needs _GNU_SOURCE, as the names of its flags (wait before, write, wait after) do.
+extern int sync_file_range(int descriptor, int64_t offset, int64_t length, unsigned int flags);
+static inline int ringwake_write_back(int descriptor, int64_t offset, int64_t length) {
+    return sync_file_range(descriptor, offset, length, 1 | 2 | 4);
 }
 
 #endif

@@ -40,6 +40,7 @@ package final class CellularMonitor {
 
     private let logger: Logger
     private let bus: DBusService
+    private static let longTimeout: Duration = .seconds(120)
     private let timeout: Duration
     /// Whether the last question had no answer in time.
     private var isSlow = false
@@ -185,14 +186,14 @@ package final class CellularMonitor {
     // MARK: - What follows
 
     private func ask(
-        path: String, interface: String, member: String, arguments: [DBusValue],
+        path: String, interface: String, member: String, arguments: [DBusValue], timeout: Duration? = nil,
         _ completion: @escaping (Result<[DBusValue], DBusError>) -> Void
     ) {
         guard let owner else { return }
         // By its unique name: an answer of another owner would be about other objects.
         bus.call(
             destination: owner, path: path, interface: interface, member: member, arguments: arguments,
-            timeout: timeout
+            timeout: timeout ?? self.timeout
         ) { [weak self] result in
             guard let self, self.owner == owner else { return }
             switch result {
@@ -200,7 +201,9 @@ package final class CellularMonitor {
                 // It may be slow while the machine starts, and no event says when it isn't.
                 isSlow = true
                 failed("it is slow", error)
-                return ask(path: path, interface: interface, member: member, arguments: arguments, completion)
+                return ask(
+                    path: path, interface: interface, member: member, arguments: arguments, timeout: Self.longTimeout,
+                    completion)
             case .success where isSlow: (isSlow, status.why) = (false, nil)
             case .success, .failure: break
             }

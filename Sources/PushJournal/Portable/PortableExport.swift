@@ -30,8 +30,10 @@ package nonisolated struct PortableExport {
     private var isAtEnd = false
     /// Records that were returned, and about how many there are in all.
     package private(set) var records: Int64 = 0
-    /// Records that could not be opened.
+    /// Records that could not be opened, except those whose keys were deleted.
     package private(set) var locked: Int64 = 0
+    /// Records that nobody can open any more, because their keys were deleted.
+    package var deleted: Int64 { vault.deletedReads }
     package let expected: Int64
 
     /// A copy of a store, which has no log. For a store that no daemon has open there is ``IdleStore/export(header:)``.
@@ -90,9 +92,10 @@ package nonisolated struct PortableExport {
                 if self.select == nil { self.select = try connection.statement(source.sql) }
                 if let select, try select.next() {
                     records += 1
+                    let former = deleted
                     var isWhole = true
                     let line = Self.line(source.kind) { isWhole = source.write(select, vault, &$0) }
-                    if !isWhole { locked += 1 }
+                    if !isWhole, deleted == former { locked += 1 }
                     return line
                 }
                 self.select = nil

@@ -250,7 +250,11 @@ package nonisolated struct PortableImport {
         guard let kind = CallerListKind(rawValue: list.type) else {
             throw unfit("the list '\(list.name)' is of an unknown type, '\(list.type)'")
         }
-        guard try store.list(named: list.name) == nil else { return count("list", wasAdded: false) }
+        if let known = try store.list(named: list.name) {
+            // Entries that block must not become some that identify, nor the other way.
+            if known.record.kind == kind { generations[list.name] = known.generation }
+            return count("list", wasAdded: false)
+        }
         let generation = try store.nextGeneration()
         generations[list.name] = generation
         let record = CallerListRecord(
@@ -303,9 +307,7 @@ package nonisolated struct PortableImport {
             try connection.run(
                 "INSERT INTO payload (call, push, bytes) SELECT number, 0, x'' FROM call WHERE state <> 'ended' "
                     + "AND number NOT IN (SELECT call FROM payload)")
-            try connection.run(
-                "UPDATE list SET entries = (SELECT count(*) FROM list_entry WHERE list_entry.generation = list.generation) "
-                    + "WHERE generation IN (SELECT generation FROM list_entry)")
+            try connection.run(Schema.countEntries)
             if !generations.isEmpty { try connection.run("UPDATE list_stamp SET stamp = random()") }
             // What was added may have other keys than the present ones: the next start looks.
             if !outcome.added.isEmpty { try Rekeying.forget(connection) }

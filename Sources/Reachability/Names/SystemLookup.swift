@@ -1,4 +1,3 @@
-internal import CRingwakeLinux
 internal import Glibc
 
 /// The system's own look-up of host names, which blocks until it has an answer.
@@ -50,10 +49,19 @@ enum SystemLookup {
 
     private static func address(in entry: addrinfo) -> IPAddress? {
         guard let storage = entry.ai_addr else { return nil }
-        var bytes = [UInt8](repeating: 0, count: 16)
-        var scope: UInt32 = 0
-        let count = Int(ringwake_ip_bytes(storage, entry.ai_addrlen, &bytes, &scope))
-        let address = IPAddress(bytes: bytes.prefix(count))
-        return scope == 0 ? address : address?.inZone("\(scope)")
+        switch Int32(storage.pointee.sa_family) {
+        case AF_INET where Int(entry.ai_addrlen) >= MemoryLayout<sockaddr_in>.size:
+            return storage.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { v4 in
+                IPAddress(bytes: withUnsafeBytes(of: v4.pointee.sin_addr) { Array($0)[...] })
+            }
+        case AF_INET6 where Int(entry.ai_addrlen) >= MemoryLayout<sockaddr_in6>.size:
+            return storage.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { v6 in
+                let address = IPAddress(bytes: withUnsafeBytes(of: v6.pointee.sin6_addr) { Array($0)[...] })
+                // Of a link-local address, the index of its interface.
+                let scope = v6.pointee.sin6_scope_id
+                return scope == 0 ? address : address?.inZone("\(scope)")
+            }
+        default: return nil
+        }
     }
 }

@@ -257,7 +257,10 @@ struct BackupRestoreCommand: DaemonCommand {
             lines.append("apps have other device tokens now: they reach their servers when the apps register again")
         }
         for (former, new) in apps.sorted(by: { $0.key < $1.key }) {
-            lines.append("the calls of \(former) are those of \(new) now; tokens of \(former) have ended")
+            lines.append(
+                merge
+                    ? "the calls that \(former) had in the backup are those of \(new) here"
+                    : "the calls of \(former) are those of \(new) now; tokens of \(former) have ended")
             if !present.apps.contains(new) { lines.append("there is no app \(new) yet: 'ringwake app add \(new)'") }
         }
         return lines.map { TerminalText.printable($0) + "\n" }.joined()

@@ -54,7 +54,10 @@ struct ProtectionLockCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let answer: ProtectionMessage = try control.client(in: context).post(RequestTarget("protection", "lock"))
-        return try show(answer, ProtectionText.text(of: answer, style: context.style), in: context)
+        let begun =
+            answer.state == "unlocked"
+            ? "the device is being locked: apps have ten seconds to write what they need\n" : ""
+        return try show(answer, begun + ProtectionText.text(of: answer, style: context.style), in: context)
     }
 }
 
@@ -78,7 +81,17 @@ struct ProtectionUnlockCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
-        let before: ProtectionMessage = try client.get(RequestTarget("protection"))
+        var before: ProtectionMessage = try client.get(RequestTarget("protection"))
+        if before.passphrase == nil, before.unusable == true, passphraseFile != nil {
+            // The file of keys may have been put back: then the daemon reads it now, and asks for the passphrase.
+            do throws(RingwakeError) {
+                let answer: ProtectionMessage = try client.post(RequestTarget("protection", "unlock"))
+                return try show(answer, ProtectionText.text(of: answer, style: context.style), in: context)
+            } catch {
+                guard error.code == .locked else { throw error }
+                before = try client.get(RequestTarget("protection"))
+            }
+        }
         let answer = try unlock(before, client, in: context)
         return try show(answer, ProtectionText.text(of: answer, style: context.style), in: context)
     }
@@ -90,7 +103,11 @@ struct ProtectionUnlockCommand: DaemonCommand {
             guard passphraseFile == nil else {
                 throw RingwakeError(
                     .conflict,
-                    "no passphrase opens the keys (source: \(before.source ?? "none")); leave out --passphrase-file")
+                    before.source == nil
+                        ? "no passphrase is set; run 'ringwake protection passphrase', or see what 'ringwake protection "
+                            + "status' says"
+                        : "no passphrase opens the keys (source: \(before.source ?? "none")); leave out --passphrase-file"
+                )
             }
             return try client.post(RequestTarget("protection", "unlock"))
         }
@@ -147,7 +164,8 @@ struct ProtectionDeleteCommand: DaemonCommand {
         details: """
             It is done at once and can't be undone: nobody has another copy of the keys,
             except in a backup. New data of the class gets a new key. Calls in progress
-            keep what they need.
+            keep what they need. If lists of callers are of this class, their entries are
+            gone, and block nobody any more.
             """)
 
     @Argument(help: .of("class", "The class."), completion: .list(ProtectionText.classes))

@@ -1,5 +1,6 @@
 internal import ControlProtocol
 internal import Cryptography
+internal import DaemonConfiguration
 internal import DataProtection
 internal import RingwakeCore
 internal import RunLoop
@@ -44,6 +45,20 @@ struct IdleKeys {
         }
         why = failure
         if let opened { ring = opened } else { ring = try Self.closed(file) }
+    }
+
+    /// The keys to write records with, of which no passphrase is known: they are sealed then. Entries of lists stay as they are
+    /// where the key for look-ups can't be had, until the daemon starts.
+    ///
+    /// - Throws: As ``init(inDirectory:passphrase:)``.
+    static func forWriting(inDirectory directory: String, _ settings: ProtectionSettings) throws(RingwakeError)
+        -> KeyRing
+    {
+        guard settings.rootKey != .off else { return .off }
+        var ring = try IdleKeys(inDirectory: directory) { nil }.ring
+        ring.classes = settings.classes.byKind
+        if ring.lookup == nil { ring.classes[.lists] = nil }
+        return ring
     }
 
     private static func open(_ file: ProtectionFile, _ rootKey: RootKey) throws(RingwakeError) -> KeyRing {

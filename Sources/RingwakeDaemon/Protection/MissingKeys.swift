@@ -8,11 +8,11 @@ nonisolated struct MissingKeys {
     /// What is wrong, and what to do; nil: no key is missing.
     var why: String? {
         let classes = generations.keys.map(\.rawValue).sorted()
-        guard let first = classes.first else { return nil }
+        guard !classes.isEmpty else { return nil }
         let names = classes.joined(separator: ", ")
         return "protection.json is older than the store, and lacks keys of \(names): stop the daemon, put the newest "
             + "protection.json back, and start it; or, if that is lost, give up what is stored under these keys by "
-            + "'ringwake protection delete \(first)'"
+            + classes.map { "'ringwake protection delete \($0)'" }.joined(separator: " and ")
     }
 
     /// The number of a new key could be that of a missing one, whose records would then look damaged.

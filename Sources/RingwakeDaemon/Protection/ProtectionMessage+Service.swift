@@ -59,10 +59,10 @@ extension ProtectionMessage {
         case .asking: (session, sessionWhy) = ("unknown", "logind has not answered yet")
         case .unknown(let why): (session, sessionWhy) = ("unknown", why)
         }
-        let ring = service.distribution.ring
+        let (ring, missing) = (service.distribution.ring, service.missingKeys().generations)
         classes = ProtectionClass.withKeys.map { protection in
             ProtectionMessage.Class(
-                name: protection.rawValue, available: ring.isAvailable(protection),
+                name: protection.rawValue, available: ring.isAvailable(protection) && missing[protection] == nil,
                 // Without a file the keys are of this run only.
                 generation: source == nil ? nil : ring.keys[protection]?.last?.generation,
                 kinds: ProtectedKind.allCases.filter { ring.classes[$0] == protection }.map(\.rawValue),

@@ -88,11 +88,8 @@ final class ProtectionService {
     }
 
     var now: BootInstant { BootInstant(nanoseconds: BootClock.now().nanoseconds) }
-
     var isOff: Bool { if case .off = machine.state { true } else { false } }
-
     var file: ProtectionFile? { keys.file }
-
     private var needsPerson: Bool { file?.source.needsPerson == true }
 
     // MARK: - What opens the keys
@@ -148,7 +145,9 @@ final class ProtectionService {
 
     private func setRing(_ make: () throws(RingwakeError) -> KeyRing) {
         do throws(RingwakeError) {
-            distribution.ring = try make()
+            var ring = try make()
+            ring.keepTemporaryKeys(of: distribution.ring)
+            distribution.ring = ring
         } catch {
             (isUnusable, note) = (true, error.message)
             logger.error("the keys of protected data can't be used", metadata: ["why": "\(error.message)"])
@@ -265,6 +264,7 @@ final class ProtectionService {
     func unlock(
         _ key: RootKey?, completion: @escaping (Result<Void, RingwakeError>) -> Void
     ) throws(RingwakeError) {
+        if isOff, needsPerson, let file, let key { return try giveUpProtection(file, key, completion) }
         try requireKeys()
         driver.submit(.deadlineReached)
         guard let file, needsPerson else {
@@ -279,22 +279,22 @@ final class ProtectionService {
             }
             return unlocked(completion)
         }
-        try limit.allow(at: now)
-        do throws(RingwakeError) {
-            try file.verify(key)
-        } catch {
-            if error.code == .badCredential {
-                limit.failed(at: now)
-                logger.warning("a wrong passphrase was entered")
-            }
-            throw error
-        }
-        limit.succeeded()
+        try limit.check(at: now, logger) { () throws(RingwakeError) in try file.verify(key) }
         // Keys that are there stay as they are, with what is wrong with them.
         guard isLocked else { return unlocked(completion) }
         take(sources.migrated(file, key))
         unlocked(completion)
         replaceByTPM()
+    }
+
+    /// `root_key` is "off", and a passphrase opens what was protected before: it is written again as it is.
+    private func giveUpProtection(
+        _ file: ProtectionFile, _ key: RootKey, _ completion: @escaping (Result<Void, RingwakeError>) -> Void
+    ) throws(RingwakeError) {
+        try limit.check(at: now, logger) { () throws(RingwakeError) in try file.verify(key) }
+        take(.off(RootKeys.offReason, file, key))
+        settle()
+        distribution.whenApplied { completion(.success(())) }
     }
 
     /// Unlocks with what is there without a person.
@@ -357,8 +357,8 @@ final class ProtectionService {
 
     /// No record is left under a key of this class that is older than this generation.
     func finishRekeying(of protection: ProtectionClass, before generation: UInt32) throws(RingwakeError) {
-        guard try keys.removeKeys(of: protection, before: generation) else { return }
-        distribution.ring.keys[protection]?.removeAll { $0.generation < generation }
+        let isInFile = try keys.removeKeys(of: protection, before: generation)
+        guard distribution.ring.removeKeys(of: protection, before: generation) || isInFile else { return }
         settle()
         logger.notice("the former keys are removed", metadata: ["class": "\(protection.rawValue)"])
     }
@@ -367,6 +367,7 @@ final class ProtectionService {
     func delete(_ protection: ProtectionClass) throws(RingwakeError) {
         try requireUnlocked()
         try keys.delete(protection, after: missingKeys().generations[protection])
+        distribution.ring.keys[protection] = nil
         load()
         settle()
         onDeletion(protection)

@@ -171,9 +171,16 @@ nonisolated struct RootKeys {
 
     // MARK: - Off
 
+    static let offReason = "'root_key' is \"off\""
+
     private func off(_ file: ProtectionFile?) -> Finding {
-        let why = "'root_key' is \"off\""
+        let why = Self.offReason
         guard let file else { return .off(why, nil, nil) }
+        guard !file.source.needsPerson else {
+            return .off(
+                "\(why); what was protected before needs its passphrase once: run 'ringwake protection unlock'", file,
+                nil)
+        }
         // At the start only: nothing waits yet, and the process has one thread.
         if file.source.kind == .tpm { TPM.prepare() }
         do throws(RingwakeError) {

@@ -1,3 +1,4 @@
+internal import Logging
 internal import RingwakeCore
 
 /// Limits how often a wrong key may be tried: after some in a row, one try in some seconds is looked at. The limit is the
@@ -10,6 +11,25 @@ nonisolated struct TryLimit {
 
     private var wrong = 0
     private var last: BootInstant?
+
+    /// Tries a key.
+    ///
+    /// - Throws: `limitReached` if this try may not be looked at now; what `body` throws, `badCredential` for a wrong key.
+    mutating func check(
+        at now: BootInstant, _ logger: Logger, _ body: () throws(RingwakeError) -> Void
+    ) throws(RingwakeError) {
+        try allow(at: now)
+        do throws(RingwakeError) {
+            try body()
+        } catch {
+            if error.code == .badCredential {
+                failed(at: now)
+                logger.warning("a wrong passphrase was entered")
+            }
+            throw error
+        }
+        succeeded()
+    }
 
     /// - Throws: `limitReached` if this try may not be looked at now.
     func allow(at now: BootInstant) throws(RingwakeError) {

@@ -92,13 +92,13 @@ struct RestorePreparation {
         let found = try store().report()
         let damage = try store().migrate(report: report)
         let made = try store().report()
-        let prepared = RestoreLine.Prepared(
+        var prepared = RestoreLine.Prepared(
             fromVersion: found.version, version: made.version, rows: made.rows, isNewDevice: false, damage: damage)
         guard order.merges || !apps.isEmpty else {
             try store().endBoots()
             return prepared
         }
-        try exportRecords()
+        prepared.damage += try exportRecords()
         try removeStore()
         if !apps.isEmpty { try importRecords() }
         return try ending(prepared)
@@ -118,7 +118,8 @@ struct RestorePreparation {
         try IdleStore(inDirectory: target, limits: limits, clocks: clocks)
     }
 
-    private func exportRecords() throws(RingwakeError) {
+    /// - Returns: what of them is lost.
+    private func exportRecords() throws(RingwakeError) -> [String] {
         let file = open(recordsFile, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             throw StagedRestore.failure(FileSystemError(operation: "create", path: recordsFile, errno: errno))
@@ -126,7 +127,7 @@ struct RestorePreparation {
         defer { close(file) }
         // Other numbers of calls and names of apps need other records, because these are bound to them.
         let keys = try IdleKeys(inDirectory: "\(order.folder)/state") { passphrase }
-        let locked = try StandardStream(descriptor: file).write(
+        let (locked, deleted) = try StandardStream(descriptor: file).write(
             try store().export(keys: keys.ring, header: StoreWork.header))
         guard locked == 0 else {
             throw RingwakeError(
@@ -137,6 +138,7 @@ struct RestorePreparation {
         guard fsync(file) == 0 else {
             throw StagedRestore.failure(FileSystemError(operation: "sync", path: recordsFile, errno: errno))
         }
+        return deleted > 0 ? ["\(deleted) records lack what was deleted with their keys"] : []
     }
 
     private mutating func importRecords() throws(RingwakeError) {

@@ -13,9 +13,11 @@ struct RestoreWork {
 
     private let staged: StagedRestore
     private let limits: JournalLimits
+    private let protection: ProtectionSettings
 
     /// - Parameter directory: the state directory, whose owner this process is.
-    init(directory: String, limits: JournalLimits) {
+    init(directory: String, limits: JournalLimits, _ protection: ProtectionSettings) {
+        self.protection = protection
         staged = StagedRestore(directory: directory)
         self.limits = limits
     }
@@ -73,7 +75,9 @@ struct RestoreWork {
             return (false, nil)
         }
         defer { withExtendedLifetime(lock) {} }
-        return (true, try staged.finish(limits: limits) { () throws(RingwakeError) in try Daemon.clocks() })
+        let keys = { () throws(RingwakeError) in try IdleKeys.forWriting(inDirectory: staged.directory, protection) }
+        let outcome = try staged.finish(limits: limits, keys: keys) { () throws(RingwakeError) in try Daemon.clocks() }
+        return (true, outcome)
     }
 
     private func emit(_ line: RestoreLine) {

@@ -1,4 +1,5 @@
 internal import ControlProtocol
+internal import DataProtection
 internal import FileSystem
 internal import FoundationEssentials
 internal import Glibc
@@ -95,17 +96,22 @@ struct StagedRestore {
 
     /// Puts a committed restore in place. The caller holds the lock of the state directory.
     ///
-    /// - Parameter report: called now and then while the records of a merge are added.
+    /// - Parameters:
+    ///   - report: called now and then while the records of a merge are added.
+    ///   - keys: with which a merge writes records.
     /// - Returns: nil if there is none.
     /// - Throws: `system` if a file can't be put in its place; the next call goes on. `failed` for one that can't be used, and
     ///   `invalidRequest` or `limitReached` for a merge that can't be: these are given up and have changed nothing.
     func finish(
-        limits: JournalLimits, report: () -> Void = {}, clocks: () throws(RingwakeError) -> JournalClocks
+        limits: JournalLimits, report: () -> Void = {}, keys: () throws(RingwakeError) -> KeyRing,
+        clocks: () throws(RingwakeError) -> JournalClocks
     ) throws(RingwakeError) -> Outcome? {
         if Self.isFolder(ready) {
             let order: RestoreOrder
             do throws(RingwakeError) { order = try readOrder(in: ready) } catch { throw try givingUp(error.message) }
-            guard !order.merges else { return try merge(order, limits: limits, clocks: try clocks(), report) }
+            guard !order.merges else {
+                return try merge(order, limits: limits, keys: try keys(), clocks: try clocks(), report)
+            }
             try moveAside(to: order.aside)
         }
         guard Self.isFolder(moving) else { return nil }
@@ -194,7 +200,7 @@ struct StagedRestore {
     }
 
     private func merge(
-        _ order: RestoreOrder, limits: JournalLimits, clocks: JournalClocks, _ report: () -> Void
+        _ order: RestoreOrder, limits: JournalLimits, keys: KeyRing, clocks: JournalClocks, _ report: () -> Void
     ) throws(RingwakeError) -> Outcome {
         var number = 0
         var lines: LineInput
@@ -207,7 +213,8 @@ struct StagedRestore {
         do throws(RingwakeError) {
             result = .success(
                 try PortableImport.run(
-                    inDirectory: directory, limits: limits, clocks: clocks, renaming: try Self.apps(of: order)
+                    inDirectory: directory, limits: limits, clocks: clocks, renaming: try Self.apps(of: order),
+                    keys: keys
                 ) { () throws(RingwakeError) in
                     number += 1
                     if number.isMultiple(of: Self.reportedRecords) { report() }
