@@ -43,8 +43,8 @@ package struct Configuration: Sendable {
     package var audio = AudioSettings()
     /// Which calls are allowed.
     package var restrictions = RestrictionSettings()
-    /// How the machine is kept awake until a call is answered.
-    package var awake = WakeKeeper.Mode.auto
+    /// For which calls the machine is kept awake, and how.
+    package var awake = AwakeSettings()
     /// Whether cellular calls are monitored.
     package var watchesCellular = true
     /// Which stored data is encrypted, and when it can be read.

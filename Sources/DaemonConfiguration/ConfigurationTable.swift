@@ -37,7 +37,7 @@ extension Configuration {
             "restrictions",
             .section(restrictions) { rules, reader throws(RingwakeError) in try rules.readDialling(reader) },
             \.restrictions),
-        .init("awake", .section([.init("by", .word, \.self)]), \.awake, needsRestart: true),
+        .init("awake", .section(AwakeSettings.keys), \.awake, needsRestart: true),
         .init("cellular", .section([.init("watch", .boolean, \.self)]), \.watchesCellular, needsRestart: true),
         .init("restoration", .section([.init("exclude", .groups, \.self)]), \.notRestored, needsRestart: true),
         .init("protection", .section(ProtectionSettings.keys), \.protection, needsRestart: true),

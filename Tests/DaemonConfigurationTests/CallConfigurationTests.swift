@@ -70,6 +70,8 @@ struct CallConfigurationTests {
             trunk = "0"
             [awake]
             by = "kernel"
+            during = "ringing"
+            held = false
             [cellular]
             watch = false
             [restoration]
@@ -83,7 +85,8 @@ struct CallConfigurationTests {
         #expect(configuration.restrictions.allowedLevel == 12)
         #expect(configuration.restrictions.limits.app == CallLimit("30/1h"))
         #expect(configuration.restrictions.limits.caller == CallLimit("5/10m"))
-        #expect(configuration.awake == .kernel && !configuration.watchesCellular)
+        #expect(configuration.awake.rule.during == .ringing && !configuration.awake.rule.held)
+        #expect(configuration.awake.mode == .kernel && !configuration.watchesCellular)
         #expect(configuration.notRestored == [.calls, .dnd])
         #expect(configuration.apps.values.first?.way == .transientUnit(["/a", "b"], .system))
     }

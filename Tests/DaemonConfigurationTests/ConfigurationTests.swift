@@ -330,11 +330,11 @@ struct ConfigurationTests {
         let change = Configuration.change(from: old, to: try Folder(text).load())
         #expect(
             change.needsRestart == [
-                "runtime_directory", "control_group", "awake.by", "cellular.watch", "restoration.exclude",
+                "runtime_directory", "control_group", "awake", "cellular.watch", "restoration.exclude",
                 "journal", "log.level",
             ])
         let now = change.configuration
-        #expect(now.runtimeDirectory == "/run/a" && now.listeners.count == 1 && now.awake == .auto)
+        #expect(now.runtimeDirectory == "/run/a" && now.listeners.count == 1 && now.awake == AwakeSettings())
         #expect(now.watchesCellular && now.notRestored.isEmpty && now.logLevel == .info)
         #expect(now.journal.maximumAge == .seconds(30 * 86_400))
         #expect(now.server?.keyFile.hasSuffix("/k") == true && now.policy.deadlines.ring == .seconds(60))

@@ -29,7 +29,7 @@ struct SeveralCallsTests {
         let answer = scenario.send(.answerRequested(two))
         #expect(answer.requests == [.hold] && answer.states == ["connected"] && scenario.state("two")?.name == .ringing)
         #expect(scenario.coordinator.waitsForOthers(two) && scenario.coordinator.ringingCalls.isEmpty)
-        #expect(scenario.coordinator.isAnyCallUnanswered && scenario.coordinator.isInCall)
+        #expect(scenario.coordinator.needsAwake(AwakeRule()) && scenario.coordinator.isInCall)
         let held = scenario.send(.fulfilled(one, .hold, by: scenario.handler("one")))
         #expect(held.states == ["held", "answering"] && held.requests == [.answer])
         #expect(!scenario.coordinator.waitsForOthers(two))

@@ -2,10 +2,10 @@ package import DBus
 package import Logging
 package import RunLoop
 
-/// Keeps the machine from falling asleep while a call waits to be answered.
+/// Keeps the machine from falling asleep while a call needs it.
 ///
 ///     let keeper = WakeKeeper(runLoop: loop, logger: logger, systemBus: system, mode: .auto)
-///     keeper.isNeeded = machine.isAnyCallUnanswered    // after each event
+///     keeper.isNeeded = machine.needsAwake(rule)        // after each event
 ///
 /// Uses logind's inhibitor lock, held as a descriptor; without logind, a wake lock of the kernel. Both end as soon as
 /// they are no longer needed, and with this process or soon after it.

@@ -377,9 +377,9 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         assigner.engine.calls.mayNeedAudio.filter { $0.machine.state.name == .ringing && !waitsForOthers($0.key) }
     }
 
-    /// Whether a call rings or may ring, or its answer is in progress. The machine must stay awake for it.
-    package var isAnyCallUnanswered: Bool {
-        active.values.map(\.machine.state).contains { $0.awaitsRing || $0.name == .ringing || $0.name == .answering }
+    /// Whether the machine must stay awake for a call.
+    package func needsAwake(_ rule: AwakeRule) -> Bool {
+        active.values.contains { rule.covers($0.machine.state) }
     }
 
     /// What the calls need of audio now.

@@ -7,8 +7,7 @@ internal import Logging
 internal import RingwakeCore
 internal import RunLoop
 
-/// What the device does for calls: it rings where the app doesn't, keeps the machine awake until a call is answered,
-/// and reports cellular calls.
+/// What the device does for calls: it rings where the app doesn't, keeps the machine awake, and reports cellular calls.
 ///
 /// It takes no commands. After each change it reads the state of the calls, so alerts and the wake lock end however the
 /// call ends.
@@ -17,6 +16,7 @@ final class CallDevice {
     let keeper: WakeKeeper
     let cellular: CellularMonitor
     private unowned let calls: CallDriver
+    private let awakeRule: AwakeRule
 
     init(
         _ configuration: Configuration, calls: CallDriver, runLoop: RunLoop, buses: Buses,
@@ -26,7 +26,8 @@ final class CallDevice {
         alerts = CallAlerts(
             runLoop: runLoop, logger: logger, sessionBus: buses.session, environment: processEnvironment(),
             runtimeDirectory: configuration.runtimeDirectory, descriptorLimit: descriptorLimit)
-        keeper = WakeKeeper(runLoop: runLoop, logger: logger, systemBus: buses.system, mode: configuration.awake)
+        keeper = WakeKeeper(runLoop: runLoop, logger: logger, systemBus: buses.system, mode: configuration.awake.mode)
+        awakeRule = configuration.awake.rule
         cellular = CellularMonitor(logger: logger, systemBus: buses.system)
         alerts.settings = configuration.ring
         alerts.onAnswer = { [weak calls] key in calls?.submit(.answerRequested(key)) }
@@ -37,7 +38,7 @@ final class CallDevice {
     /// Applies the present state of the calls.
     func update() {
         let coordinator = calls.coordinator
-        keeper.isNeeded = coordinator.isAnyCallUnanswered
+        keeper.isNeeded = coordinator.needsAwake(awakeRule)
         let ringing = coordinator.ringingCalls.filter { $0.ringer == .daemon }
         let isWaiting = !ringing.isEmpty && coordinator.isInCall
         alerts.show(ringing.map { alert(for: $0, isWaiting: isWaiting) })

@@ -1,4 +1,4 @@
-"""The machine is kept awake from the push to the answer, and let go on every path."""
+"""The machine is kept awake from the push to the end of the call, or to the answer, and let go on every path."""
 
 import os
 import signal
@@ -36,6 +36,11 @@ def answered(app: App, call: str) -> None:
     app.daemon.control.wait_for(call, "connected")
 
 
+def hung_up(app: App, call: str) -> None:
+    answered(app, call)
+    hang_up(app, call)
+
+
 def declined(app: App, call: str) -> None:
     user(app.daemon, "call", "decline", call)
     ends(app.daemon, call, "declined")
@@ -56,7 +61,7 @@ def lost(app: App, call: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "way_out", [answered, declined, hung_up_by_the_caller, unanswered, lost], ids=lambda one: one.__name__
+    "way_out", [hung_up, declined, hung_up_by_the_caller, unanswered, lost], ids=lambda one: one.__name__
 )
 def test_it_is_kept_awake_while_a_call_rings(telephone, system_bus, logind: Logind, way_out) -> None:
     app = telephone(system_bus, calls={"claim": "1s"} | ({"ring": "3s"} if way_out is unanswered else {}))
@@ -80,8 +85,30 @@ def test_it_is_kept_awake_from_the_push_on(telephone, system_bus, logind: Logind
     released(app, logind)
 
 
-def test_a_call_that_goes_on_needs_it_no_more_and_a_second_one_does(telephone, system_bus, logind: Logind) -> None:
-    app = telephone(system_bus).by_exec(more=PAYLOAD)
+@pytest.mark.parametrize("held_calls", [True, False])
+def test_a_call_keeps_it_awake_until_it_ends(telephone, system_bus, logind: Logind, held_calls: bool) -> None:
+    app = telephone(system_bus, awake=f"held = {str(held_calls).lower()}").by_exec(more=PAYLOAD)
+    app.daemon.start()
+    call = connected(app)
+    held(app, logind)
+    user(app.daemon, "call", "hold", call)
+    app.daemon.control.wait_for(call, "held")
+    (held if held_calls else released)(app, logind)
+    app.daemon.kill()
+    app.daemon.start()
+    app.daemon.control.wait_for(call, "held")
+    (held if held_calls else released)(app, logind)
+    user(app.daemon, "call", "unhold", call)
+    app.daemon.control.wait_for(call, "connected")
+    held(app, logind)
+    hang_up(app, call)
+    released(app, logind)
+
+
+def test_a_call_that_goes_on_may_need_it_no_more_and_a_second_one_does(
+    telephone, system_bus, logind: Logind
+) -> None:
+    app = telephone(system_bus, awake='during = "ringing"').by_exec(more=PAYLOAD)
     app.daemon.start()
     first = connected(app)
     released(app, logind)
