@@ -31,8 +31,13 @@ package struct BackupName: Hashable, Sendable, Comparable, CustomStringConvertib
     /// - Parameters:
     ///   - count: at least one is kept, the newest.
     ///   - new: the backup that was just made, which is kept although a wrong clock may have made it the oldest.
-    package static func expired(_ names: [String], keeping count: Int, new: BackupName? = nil) -> [BackupName] {
+    ///   - keyed: those that have private keys. The newest of them is kept, beyond the count: later ones without keys, as a
+    ///     schedule makes when its passphrase is gone, can't take its place.
+    package static func expired(
+        _ names: [String], keeping count: Int, new: BackupName? = nil, keyed: Set<String> = []
+    ) -> [BackupName] {
         let backups = Set(names.compactMap { BackupName($0) }).sorted()
-        return backups.dropLast(max(1, count)).filter { $0 != new }
+        let lastKeyed = keyed.compactMap { BackupName($0) }.max()
+        return backups.dropLast(max(1, count)).filter { $0 != new && $0 != lastKeyed }
     }
 }

@@ -120,7 +120,11 @@ extension PushJournal {
         case .push, .ring, .kept, .list, .pushes, .calls, .mail, .report, .protected:
             let notify = waiting.take(answer)
             notify?()
-        case .rekeyed(let rows, let keys):
+        case .rekeyed(let rows, let removed, let keys):
+            if removed > 0 {
+                logger.warning(
+                    "entries of lists of callers are gone with their keys", metadata: ["entries": "\(removed)"])
+            }
             if rows > 0 { logger.notice("records were written again with new keys", metadata: ["rows": "\(rows)"]) }
             onRekeyed?(keys)
         case .found(let findings, let former): note(findings, after: former)

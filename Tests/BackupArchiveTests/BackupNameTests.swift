@@ -29,6 +29,8 @@ import Testing
     func expired() {
         #expect(BackupName.expired(names, keeping: 2).map(\.time.secondsSince1970) == [1, 2])
         #expect(BackupName.expired(names, keeping: 4) == [])
+        let keyed = Set(names.filter { [1, 2].contains(BackupName($0)?.time.secondsSince1970) })
+        #expect(BackupName.expired(names, keeping: 1, keyed: keyed).map(\.time.secondsSince1970) == [1, 3])
         #expect(BackupName.expired(names, keeping: 1).map(\.time.secondsSince1970) == [1, 2, 3])
         #expect(BackupName.expired(names, keeping: 0).map(\.time.secondsSince1970) == [1, 2, 3])
         #expect(BackupName.expired(names, keeping: -1).map(\.time.secondsSince1970) == [1, 2, 3])

@@ -70,7 +70,8 @@ def test_root_takes_no_paths_from_a_daemon(daemon: Daemon, tmp_path: Path) -> No
         done = daemon.ringwake("backup", "export", "--to", tmp_path / "x.jsonl", "--config", daemon.configuration)
         assert done.returncode == 4 and "outside of" in done.stderr, done
         assert not list(tmp_path.glob("*.jsonl*"))
-        status["configuration"] = str(evil)
+        # Also if it names a process of root's.
+        status |= {"configuration": str(evil), "pid": os.getpid()}
         done = daemon.ringwake(*command, tmp_path / "two.tar.zst")
         assert done.returncode == 1 and "the daemon says that its configuration" in done.stderr, done
         status["configuration"], status["stateDirectory"] = str(daemon.configuration), str(tmp_path)
@@ -80,6 +81,12 @@ def test_root_takes_no_paths_from_a_daemon(daemon: Daemon, tmp_path: Path) -> No
     finally:
         listener.close()
         path.unlink()
+
+
+def test_root_believes_a_daemon_that_root_runs(daemon: Daemon, tmp_path: Path) -> None:
+    done = daemon.ringwake("backup", "create", "--no-keys", "--to", tmp_path / "b.tar.zst")
+    assert done.returncode == 0, done
+    assert run(RINGWAKE, "backup", "verify", tmp_path / "b.tar.zst").returncode == 0
 
 
 def test_root_writes_and_removes_nothing_where_others_decide(daemon: Daemon, tmp_path: Path) -> None:

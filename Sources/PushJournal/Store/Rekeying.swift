@@ -93,6 +93,8 @@ nonisolated struct Rekeying {
     private(set) var looked: Int64 = 0
     /// Rows that were written since all had their present keys, whatever keys came meanwhile.
     private var written = 0
+    /// Rows that were removed because nobody can read them any more.
+    private var removed = 0
     /// Rows to look at.
     private(set) var total: Int64 = 0
 
@@ -159,10 +161,10 @@ nonisolated struct Rekeying {
     /// Whether all records have the present key of their class.
     var isComplete: Bool { waiting.isEmpty && blocked.isEmpty }
 
-    /// How many rows were written for it; once.
-    mutating func takeWritten() -> Int {
-        defer { written = 0 }
-        return written
+    /// How many rows were written and removed for it; once.
+    mutating func takeCounts() -> (written: Int, removed: Int) {
+        defer { (written, removed) = (0, 0) }
+        return (written, removed)
     }
 
     /// Takes one step, in its own transaction.
@@ -180,6 +182,7 @@ nonisolated struct Rekeying {
                 }
             }
             written += changes.count { $0.sql == pass.update }
+            removed += changes.count { $0.sql == pass.remove.last }
         }
         if let last = rows.last, rows.count == Self.step, blocked[pass.kind] == nil {
             position = last.keys

@@ -176,8 +176,9 @@ nonisolated enum JournalAnswer: Sendable {
     case mail(ticket: UInt64, Result<MailPayloads, RingwakeError>)
     case report(ticket: UInt64, Result<StoreReport, RingwakeError>)
     case protected(ticket: UInt64, Result<ProtectedRows, RingwakeError>)
-    /// All records have the present key of their class in this ring; so many were written again.
-    case rekeyed(rows: Int, keys: KeyRing)
+    /// All records have the present key of their class in this ring; so many were written again, and so many entries of lists
+    /// removed, because nobody can read them any more.
+    case rekeyed(rows: Int, removed: Int, keys: KeyRing)
     /// What reading records has shown, and what it had shown before.
     case found(RecordFindings, former: RecordFindings)
     /// So much of the store has been copied; and the end of copying.

@@ -297,7 +297,8 @@ nonisolated final class JournalWorker {
     }
 
     private func answerRekeyed() {
-        mailbox.answer([.rekeyed(rows: rekeying.takeWritten(), keys: store.vault.ring)])
+        let counts = rekeying.takeCounts()
+        mailbox.answer([.rekeyed(rows: counts.written, removed: counts.removed, keys: store.vault.ring)])
     }
 
     /// Checks some pages of the store if enough was written since the last time.

@@ -178,11 +178,17 @@ struct BackupCreateCommand: DaemonCommand {
         guard let keep else { return [] }
         let host = LocalNames().hostName ?? ""
         // Another machine's are not this one's to remove; nor is what can't be read.
-        let names = try withFiles { () throws(FileSystemError) in try FileSystem.entries(of: folder) }.filter {
-            BackupName($0) != nil && (try? ArchiveReader("\(folder)/\($0)").manifest())?.host == host
+        var (names, keyed): ([String], Set<String>) = ([], [])
+        for name in try withFiles({ () throws(FileSystemError) in try FileSystem.entries(of: folder) })
+        where BackupName(name) != nil {
+            guard let manifest = try? ArchiveReader("\(folder)/\(name)").manifest(), manifest.host == host else {
+                continue
+            }
+            names.append(name)
+            if manifest.keys == .encrypted { keyed.insert(name) }
         }
         var removed: [String] = []
-        for name in BackupName.expired(names, keeping: keep, new: new) {
+        for name in BackupName.expired(names, keeping: keep, new: new, keyed: keyed) {
             try withFiles { () throws(FileSystemError) in try FileSystem.remove("\(folder)/\(name)") }
             removed.append("\(folder)/\(name)")
         }

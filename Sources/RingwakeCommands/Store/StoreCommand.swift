@@ -1,5 +1,7 @@
 import ArgumentParser
 import ControlProtocol
+import FileSystem
+import FoundationEssentials
 import Glibc
 import RingwakeCore
 
@@ -114,18 +116,33 @@ struct StoreSource {
         }
     }
 
-    /// The daemon's configuration. Root takes its place from nobody: the daemon's user would choose what root reads and writes.
+    /// The daemon's configuration. Root takes its place from nobody else: the daemon's user would choose what root reads and
+    /// writes.
     ///
-    /// - Throws: `conflict` if the daemon has another one than root names.
+    /// - Throws: `conflict` if another user's daemon has another one than root names.
     func file() throws(RingwakeError) -> String {
         guard let told else { return named }
-        guard geteuid() == 0, InputFile.absolute(told.configuration) != InputFile.absolute(named) else {
-            return told.configuration
-        }
+        guard geteuid() == 0, InputFile.absolute(told.configuration) != InputFile.absolute(named),
+            !Self.isRoots(told)
+        else { return told.configuration }
         throw RingwakeError(
             .conflict,
             "the daemon says that its configuration is \(told.configuration), and root would use \(named); name the right one "
                 + "with --config, or run this as the daemon's user")
+    }
+
+    /// Whether root itself runs a daemon with this configuration: then its place is root's choice. What a daemon says of itself
+    /// proves nothing, and neither does who listens on its socket, which may be systemd.
+    private static func isRoots(_ told: StatusMessage) -> Bool {
+        let process = "/proc/\(told.pid)"
+        guard FileLook.owner(process) == 0,
+            let line = try? FileSystem.read("\(process)/cmdline", maximumSize: 1 << 16),
+            let folder = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(process)/cwd")
+        else { return false }
+        let words = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+        guard let option = words.firstIndex(of: "--config"), words.indices.contains(option + 1) else { return false }
+        let file = words[option + 1]
+        return InputFile.absolute(file.hasPrefix("/") ? file : "\(folder)/\(file)") == told.configuration
     }
 
     /// The daemon's state directory. A daemon of another user has another standard than this user.

@@ -17,17 +17,24 @@ enum ConfigurationCheck {
             // Programs that are missing have lines of their own.
             let isFatal = facts.configuration.map { $0.startFailure != nil } ?? true
             if isFatal {
-                return [finding(RingwakeError(error.code, facts.configuration?.startFailure ?? error.message), facts)]
+                let why = RingwakeError(error.code, facts.configuration?.startFailure ?? error.message)
+                return [finding(why, facts)] + otherDaemon(facts)
             }
         }
-        if let status = facts.status, InputFile.absolute(status.configuration) != InputFile.absolute(facts.file) {
-            return [
-                .warning(
-                    name, "the running daemon uses another one: \(status.configuration)",
-                    hint: "leave out --config, or name the other daemon's socket with --socket")
-            ]
-        }
+        let other = otherDaemon(facts)
+        guard other.isEmpty else { return other }
         return reload(facts.status) ?? [.ok(name, facts.file)]
+    }
+
+    /// What the checks after this one say is of another daemon.
+    private static func otherDaemon(_ facts: DoctorFacts) -> [Finding] {
+        guard let status = facts.status, InputFile.absolute(status.configuration) != InputFile.absolute(facts.file)
+        else { return [] }
+        return [
+            .warning(
+                name, "the running daemon uses another one: \(status.configuration)",
+                hint: "leave out --config, or name the other daemon's socket with --socket")
+        ]
     }
 
     /// What the last reload has left behind; nil if nothing.
