@@ -132,6 +132,6 @@ package struct KeyRing: Sendable {
 
     /// Whether records of a class can be read now.
     package func isAvailable(_ protection: ProtectionClass) -> Bool {
-        protection == .none || keys[protection]?.contains { $0.secret != nil } == true
+        protection == .none || keys[protection]?.last?.secret != nil
     }
 }

@@ -19,6 +19,7 @@ nonisolated final class ListWorker {
     private var answers: [JournalAnswer] = []
     /// The last build of the index, which has its own thread.
     private var build: IndexBuild?
+    private var isCollected = false
 
     private enum Progress {
         case none
@@ -95,7 +96,9 @@ nonisolated final class ListWorker {
 
     /// Adds what a build that is over has shown of the entries to the vault.
     func collectFindings() {
-        if let build, build.isOver { store.vault.note(build.findings) }
+        guard let build, build.isOver, !isCollected else { return }
+        isCollected = true
+        store.vault.note(build.findings)
     }
 
     /// Fails all queued requests.
@@ -142,6 +145,7 @@ nonisolated final class ListWorker {
             progress = .reading(IndexReading(lists: try store.lists()))
             do throws(RingwakeError) {
                 build = try IndexBuild.start(order, mailbox: mailbox, ticket: work.ticket)
+                isCollected = false
             } catch {
                 end(work, .failure(error))
             }

@@ -307,7 +307,9 @@ package nonisolated struct PortableImport {
             try connection.run(
                 "INSERT INTO payload (call, push, bytes) SELECT number, 0, x'' FROM call WHERE state <> 'ended' "
                     + "AND number NOT IN (SELECT call FROM payload)")
-            try connection.run(Schema.countEntries)
+            try connection.run(
+                "UPDATE list SET entries = (SELECT count(*) FROM list_entry WHERE list_entry.generation = list.generation)"
+            )
             if !generations.isEmpty { try connection.run("UPDATE list_stamp SET stamp = random()") }
             // What was added may have other keys than the present ones: the next start looks.
             if !outcome.added.isEmpty { try Rekeying.forget(connection) }

@@ -16,6 +16,8 @@ nonisolated struct Rekeying {
         let select: String
         /// Writes what `seal` makes to the row with these keys, which are the last parameters.
         let update: String
+        /// Runs before ``update``, with the same parameters.
+        var before: String?
         /// The number of keys.
         let keys: Int
         /// The keys before the first row.
@@ -33,7 +35,11 @@ nonisolated struct Rekeying {
             kind: .lists, table: "list_entry",
             select: "SELECT generation, key, entry FROM list_entry WHERE (generation, key) > (?1, ?2) "
                 + "ORDER BY generation, key LIMIT ?3",
-            update: "UPDATE OR REPLACE list_entry SET key = ?1, entry = ?2 WHERE generation = ?3 AND key = ?4", keys: 2,
+            update: "UPDATE OR REPLACE list_entry SET key = ?1, entry = ?2 WHERE generation = ?3 AND key = ?4",
+            // An import may have added what was there already, under another key: then one of the two is left.
+            before: "UPDATE list SET entries = max(0, entries - 1) WHERE generation = ?3 AND ?1 <> ?4 AND EXISTS "
+                + "(SELECT 1 FROM list_entry WHERE generation = ?3 AND key = ?1 AND ?2 IS NOT NULL)",
+            keys: 2,
             start: [.integer(.min), .blob([])],
             seal: { (keys, content, vault) throws(SQLiteFailure) in
                 guard case .integer(let generation) = keys[0], case .blob(let key) = keys[1],
@@ -243,7 +249,8 @@ nonisolated struct Rekeying {
                 } else {
                     [.blob(try store.vault.record(content, pass.kind, place: place))]
                 }
-            if !values.isEmpty { changes.append(Change(sql: pass.update, values: values + keys)) }
+            guard !values.isEmpty else { continue }
+            changes += [pass.before, pass.update].compactMap(\.self).map { Change(sql: $0, values: values + keys) }
         }
         return changes
     }
@@ -256,11 +263,7 @@ nonisolated struct Rekeying {
             try store.giveBackPages(Int(Int32.max))
             try store.cutLog()
         }
-        try store.transaction { () throws(SQLiteFailure) in
-            // Where an import had added what was there already, under another key, one of the two is left.
-            if kind == .lists { try store.connection.run(Schema.countEntries) }
-            try Self.write(.key(key), kind, store.connection)
-        }
+        try store.transaction { () throws(SQLiteFailure) in try Self.write(.key(key), kind, store.connection) }
     }
 
     // MARK: - What is settled

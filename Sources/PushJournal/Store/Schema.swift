@@ -56,10 +56,6 @@ nonisolated enum Schema {
         "SELECT \(list(pushColumns, of: "push")), \(listToRead(of: "call")) "
         + "FROM push LEFT JOIN call ON call.id = push.call_id AND call.app = push.app AND call.sender = push.sender"
 
-    /// Corrects the number of entries that each list says it has.
-    static let countEntries =
-        "UPDATE list SET entries = (SELECT count(*) FROM list_entry WHERE list_entry.generation = list.generation)"
-
     /// `SELECT` of the columns of a call.
     static let selectCall = "SELECT \(listToRead(of: "call")) FROM call"
 

@@ -68,6 +68,7 @@ final class ProtectedData {
 
     /// - Parameter used: the keys that all records have. There may be newer ones meanwhile.
     private func removeFormerKeys(_ used: KeyRing) {
+        guard !protection.isOff else { return protection.finishGivingUp() }
         for key in ProtectionClass.withKeys {
             guard let generation = used.keys[key]?.last?.generation,
                 !ClassKey.temporaryGenerations.contains(generation)

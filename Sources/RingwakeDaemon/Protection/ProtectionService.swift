@@ -355,6 +355,11 @@ final class ProtectionService {
         logger.notice("new keys", metadata: ["classes": "\(classes.map(\.rawValue).joined(separator: ","))"])
     }
 
+    /// No record is protected any more, and so none can't be read.
+    func finishGivingUp() {
+        if isUnusable { take(.off(RootKeys.offReason, nil, nil)) }
+    }
+
     /// No record is left under a key of this class that is older than this generation.
     func finishRekeying(of protection: ProtectionClass, before generation: UInt32) throws(RingwakeError) {
         let isInFile = try keys.removeKeys(of: protection, before: generation)
@@ -367,7 +372,7 @@ final class ProtectionService {
     func delete(_ protection: ProtectionClass) throws(RingwakeError) {
         try requireUnlocked()
         try keys.delete(protection, after: missingKeys().generations[protection])
-        distribution.ring.keys[protection] = nil
+        _ = distribution.ring.removeKeys(of: protection, before: 0)
         load()
         settle()
         onDeletion(protection)
@@ -376,12 +381,7 @@ final class ProtectionService {
 
     /// Sets the passphrase, or changes it.
     func setPassphrase(_ source: RootKeySource, _ new: RootKey) throws(RingwakeError) {
-        guard sources.allowsPassphrase else {
-            throw RingwakeError(
-                .conflict,
-                "'root_key' in [protection] names what opens the keys: \"\(settings.rootKey.text)\"; set it to "
-                    + "\"passphrase\", and restart the daemon")
-        }
+        try sources.requireThatPassphraseIsAllowed()
         if file != nil {
             try requireUnlocked()
             try keys.rewrap(source, new)

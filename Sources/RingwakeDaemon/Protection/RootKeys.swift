@@ -72,8 +72,14 @@ nonisolated struct RootKeys {
         }
     }
 
-    /// Whether a passphrase may become what opens the keys.
-    var allowsPassphrase: Bool { choice == .passphrase || (choice == .auto && !isCredentialPassed) }
+    /// - Throws: `conflict` if no passphrase may become what opens the keys.
+    func requireThatPassphraseIsAllowed() throws(RingwakeError) {
+        guard choice != .passphrase, choice != .auto || isCredentialPassed else { return }
+        throw RingwakeError(
+            .conflict,
+            "'root_key' in [protection] names what opens the keys: \"\(choice.text)\"; set it to \"passphrase\", and restart "
+                + "the daemon")
+    }
 
     private var isCredentialPassed: Bool {
         credentialsDirectory.map { FileSystem.exists("\($0)/\(Self.credential)") } ?? false

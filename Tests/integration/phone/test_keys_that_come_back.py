@@ -2,6 +2,7 @@
 
 from support.protection import ALL, by_passphrase, make, reborn
 from support.telephone import PAYLOAD, ends, send, shown, user
+from support.waiting import until
 
 CALLER = "+49301234567"
 
@@ -51,6 +52,9 @@ def test_protection_that_was_turned_off_needs_its_passphrase_once(telephone) -> 
     assert shown(daemon, call)["caller"] == CALLER
     reborn(daemon)
     assert shown(daemon, call)["caller"] == CALLER
+    # Once.
+    until(lambda: "unusable" not in daemon.control.get("/v1/protection"), 20, "it to be known that nothing is protected")
+    assert "passphrase" not in user(daemon, "protection", "status").stdout
 
 
 def test_a_file_of_keys_that_is_put_back_is_opened_with_its_passphrase(make_daemon) -> None:
