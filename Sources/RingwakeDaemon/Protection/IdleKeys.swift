@@ -8,6 +8,8 @@ internal import RunLoop
 /// The keys of a store that no daemon has open.
 struct IdleKeys {
     let ring: KeyRing
+    /// The file of keys with what opens it; nil if nothing does.
+    private(set) var opened: (file: ProtectionFile, rootKey: RootKey)?
     /// Why records can't be opened with them, if some can't: a clause for a message.
     let why: String
 
@@ -27,6 +29,7 @@ struct IdleKeys {
             if let passphrase = try passphrase() {
                 let rootKey = try RootKey(passphrase: passphrase, salt: salt, cost)
                 ring = try Self.open(file, rootKey)
+                opened = (file, rootKey)
                 why = others
             } else {
                 ring = try Self.closed(file)
@@ -34,17 +37,19 @@ struct IdleKeys {
             }
             return
         }
-        var (opened, failure): (KeyRing?, String) = (nil, others)
+        var (open, failure): (KeyRing?, String) = (nil, others)
         do throws(RingwakeError) {
             // This process has one thread.
             if file.source.kind == .tpm { TPM.prepare() }
-            opened = try Self.open(
-                file, file.source.rootKey(credentialsDirectory: processEnvironment()["CREDENTIALS_DIRECTORY"]))
+            let rootKey = try file.source.rootKey(
+                credentialsDirectory: processEnvironment()["CREDENTIALS_DIRECTORY"])
+            open = try Self.open(file, rootKey)
+            opened = (file, rootKey)
         } catch {
             failure = error.message
         }
         why = failure
-        if let opened { ring = opened } else { ring = try Self.closed(file) }
+        if let open { ring = open } else { ring = try Self.closed(file) }
     }
 
     /// The keys to write records with, of which no passphrase is known: they are sealed then. Entries of lists stay as they are

@@ -27,7 +27,10 @@ struct RestorePreparation {
     /// Those of ``apps`` that have records.
     private var renamed: Set<AppID> = []
     private var target: String { staged.partial }
-    private var recordsFile: String { "\(target)/\(StagedRestore.records)" }
+    private var records: StagedRecords {
+        let clocks = clocks
+        return StagedRecords(folder: target, limits: limits) { clocks }
+    }
 
     init(
         _ staged: StagedRestore, _ order: RestoreOrder, _ passphrase: Passphrase?, limits: JournalLimits,
@@ -80,77 +83,74 @@ struct RestorePreparation {
     ) throws(RingwakeError) -> RestoreLine.Prepared {
         let portable = "\(order.folder)/portable/records.jsonl"
         if FileSystem.exists(portable) {
-            try take(portable, recordsFile)
+            try take(portable, records.lines)
             // Also of a merge, which would otherwise find out in the start of the daemon that these are no records.
-            try importRecords()
+            try importRecords(.off)
             let made = try store().report()
-            return try ending(
-                .init(fromVersion: made.version, version: made.version, rows: made.rows, isNewDevice: false, damage: [])
-            )
+            try removeWhatIsNotNeeded()
+            return .init(
+                fromVersion: made.version, version: made.version, rows: made.rows, isNewDevice: false, damage: [])
         }
-        try take("\(order.folder)/store/store.db", IdleStore.path(inDirectory: target))
-        let found = try store().report()
-        let damage = try store().migrate(report: report)
-        let made = try store().report()
+        let isWrittenAnew = order.merges || !apps.isEmpty
+        if isWrittenAnew {
+            try StagedRestore.withFiles { () throws(FileSystemError) in
+                try FileSystem.createDirectory(records.source, mode: 0o700)
+            }
+        }
+        let folder = isWrittenAnew ? records.source : target
+        try take("\(order.folder)/store/store.db", IdleStore.path(inDirectory: folder))
+        let former = try IdleStore(inDirectory: folder, limits: limits, clocks: clocks)
+        let found = try former.report()
+        let damage = try former.migrate(report: report)
+        let made = try former.report()
         var prepared = RestoreLine.Prepared(
             fromVersion: found.version, version: made.version, rows: made.rows, isNewDevice: false, damage: damage)
-        guard order.merges || !apps.isEmpty else {
-            try store().endBoots()
+        guard isWrittenAnew else {
+            try former.endBoots()
             return prepared
         }
-        prepared.damage += try exportRecords()
-        try removeStore()
-        if !apps.isEmpty { try importRecords() }
-        return try ending(prepared)
+        prepared.damage += try writeAnew()
+        return prepared
     }
 
-    /// Leaves the records for a merge, and the store for a replacement.
-    private func ending(_ prepared: RestoreLine.Prepared) throws(RingwakeError) -> RestoreLine.Prepared {
-        if order.merges {
-            try removeStore()
-        } else {
-            try StagedRestore.withFiles { () throws(FileSystemError) in try FileSystem.remove(recordsFile) }
+    /// Other numbers of calls and names of apps need other records, because these are bound to them.
+    ///
+    /// - Returns: what of them is lost.
+    private mutating func writeAnew() throws(RingwakeError) -> [String] {
+        let found = try IdleKeys(inDirectory: "\(order.folder)/state") { passphrase }
+        if let opened = found.opened { try records.take(opened) }
+        var keys = try records.keys()
+        for kind in ProtectedKind.allCases { keys.classes[kind] = kind.standardClass }
+        let lost = try importRecords(keys)
+        guard lost.locked == 0 else {
+            throw RingwakeError(
+                .locked,
+                "\(lost.locked) records of the backup are protected, and can't be read (\(found.why)); make them readable, "
+                    + "or restore without '--merge' and '--map'")
         }
-        return prepared
+        try removeWhatIsNotNeeded()
+        return lost.deleted > 0 ? ["\(lost.deleted) records lack what was deleted with their keys"] : []
     }
 
     private func store() throws(RingwakeError) -> IdleStore {
         try IdleStore(inDirectory: target, limits: limits, clocks: clocks)
     }
 
-    /// - Returns: what of them is lost.
-    private func exportRecords() throws(RingwakeError) -> [String] {
-        let file = open(recordsFile, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else {
-            throw StagedRestore.failure(FileSystemError(operation: "create", path: recordsFile, errno: errno))
+    @discardableResult
+    private mutating func importRecords(_ keys: KeyRing) throws(RingwakeError) -> StagedRecords.Lost {
+        let (target, limits, clocks, apps) = (target, limits, clocks, apps)
+        let (outcome, lost) = try records.read { next throws(RingwakeError) in
+            try PortableImport.run(
+                inDirectory: target, limits: limits, clocks: clocks, renaming: apps, keys: keys, next: next)
         }
-        defer { close(file) }
-        // Other numbers of calls and names of apps need other records, because these are bound to them.
-        let keys = try IdleKeys(inDirectory: "\(order.folder)/state") { passphrase }
-        let (locked, deleted) = try StandardStream(descriptor: file).write(
-            try store().export(keys: keys.ring, header: StoreWork.header))
-        guard locked == 0 else {
-            throw RingwakeError(
-                .locked,
-                "\(locked) records of the backup are protected, and can't be read (\(keys.why)); make them readable, or "
-                    + "restore without '--merge' and '--map'")
-        }
-        guard fsync(file) == 0 else {
-            throw StagedRestore.failure(FileSystemError(operation: "sync", path: recordsFile, errno: errno))
-        }
-        return deleted > 0 ? ["\(deleted) records lack what was deleted with their keys"] : []
+        renamed = outcome.renamed
+        return lost
     }
 
-    private mutating func importRecords() throws(RingwakeError) {
-        var lines = try LineInput(file: recordsFile, maximumBytes: PortableImport.maximumLineBytes)
-        renamed = try PortableImport.run(inDirectory: target, limits: limits, clocks: clocks, renaming: apps) {
-            () throws(RingwakeError) in try lines.next()
-        }.renamed
-    }
-
-    private func removeStore() throws(RingwakeError) {
+    /// Leaves the records for a merge, and the store for a replacement.
+    private func removeWhatIsNotNeeded() throws(RingwakeError) {
         try StagedRestore.withFiles { () throws(FileSystemError) in
-            for name in try FileSystem.entries(of: target) where name != StagedRestore.records {
+            for name in try FileSystem.entries(of: target) where StagedRecords.names.contains(name) != order.merges {
                 let path = "\(target)/\(name)"
                 var status = stat()
                 guard lstat(path, &status) == 0 else { continue }

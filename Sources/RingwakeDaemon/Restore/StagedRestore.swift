@@ -27,8 +27,6 @@ struct StagedRestore {
 
     /// Where everything is prepared.
     var partial: String { "\(directory)/\(StateDirectory.restore)partial" }
-    /// The records of a merge.
-    static let records = "records.jsonl"
     /// Records between two reports: less than a second on a slow disk.
     private static let reportedRecords = 4_096
     private static let orderFile = "order.json"
@@ -202,28 +200,28 @@ struct StagedRestore {
     private func merge(
         _ order: RestoreOrder, limits: JournalLimits, keys: KeyRing, clocks: JournalClocks, _ report: () -> Void
     ) throws(RingwakeError) -> Outcome {
+        let records = StagedRecords(folder: ready, limits: limits) { clocks }
         var number = 0
-        var lines: LineInput
-        do throws(RingwakeError) {
-            lines = try LineInput(file: "\(ready)/\(Self.records)", maximumBytes: PortableImport.maximumLineBytes)
-        } catch {
-            throw try givingUp(error.message)
-        }
         let result: Result<PortableImport.Outcome, RingwakeError>
         do throws(RingwakeError) {
-            result = .success(
+            let (outcome, _) = try records.read { next throws(RingwakeError) in
                 try PortableImport.run(
                     inDirectory: directory, limits: limits, clocks: clocks, renaming: try Self.apps(of: order),
                     keys: keys
                 ) { () throws(RingwakeError) in
                     number += 1
                     if number.isMultiple(of: Self.reportedRecords) { report() }
-                    return try lines.next()
-                })
+                    return try next()
+                }
+            }
+            result = .success(outcome)
         } catch {
-            // The disk may take it the next time; the contents will not be others.
-            guard error.code == .invalidRequest || error.code == .limitReached else { throw error }
-            result = .failure(error)
+            switch error.code {
+            case .invalidRequest, .limitReached: result = .failure(error)
+            // The disk may take it the next time.
+            case .system: throw error
+            default: throw try givingUp(error.message)
+            }
         }
         try remove(ready)
         return Outcome(records: try result.get())
