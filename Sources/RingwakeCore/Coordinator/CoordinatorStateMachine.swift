@@ -290,8 +290,8 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         let stands = if case .stands = fate { true } else { false }
         if !stands { record.progress = nil }
         var call = Call(record, stored.payloads, policy ?? AppPolicy())
-        // The call was journaled before its push was answered, but the time may not have been written.
-        call.note(.journaled, at: min(record.receivedAt, now))
+        // The call was journaled, but the time may not have been written.
+        call.note(.journaled, at: now)
         if stands { call.restored(at: now) }
         assigner.engine.calls.file(call)
         switch fate {
