@@ -97,7 +97,11 @@ final class ClockJudge {
     }
 
     /// Whether a clock that shows this was set back since the newest push arrived; both in ms since 1970.
-    static func isBehind(_ now: Int64, _ newestArrival: Int64) -> Bool { now < newestArrival - tolerance }
+    static func isBehind(_ now: Int64, _ newestArrival: Int64) -> Bool {
+        // An imported file may say any time.
+        let (floor, isOverflow) = newestArrival.subtractingReportingOverflow(tolerance)
+        return !isOverflow && now < floor
+    }
 
     /// What is wrong and what to do, for a person; nil if nothing is.
     func why(_ verdict: Verdict) -> String? {

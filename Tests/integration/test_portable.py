@@ -271,3 +271,21 @@ def test_an_import_from_the_future_says_what_that_does_to_pushes(make_daemon, tm
     assert push(other, str(uuid.uuid4())).status == 503
     user(other, "clock", "accept")
     assert push(other, str(uuid.uuid4())).status == 200
+
+
+def test_an_import_of_any_time_ends_with_no_signal(make_daemon, tmp_path: Path) -> None:
+    daemon = busy_device(make_daemon)
+    records = export(daemon, tmp_path / "export.jsonl")
+    for number, time in enumerate((-(2**63), 2**63 - 1)):
+        for record in of(records, "push"):
+            record["received_ms"] = time
+        file = tmp_path / f"{number}.jsonl"
+        file.write_text("".join(json.dumps(record) + "\n" for record in records))
+        other = make_daemon()
+        other.add_app()
+        other.start()
+        other.stop()
+        done = other.ringwake("backup", "import", file, "--config", other.configuration)
+        assert done.returncode == 0 and "signal" not in done.stderr, done
+        other.start()
+        assert push(other, str(uuid.uuid4())).status in (200, 503)
