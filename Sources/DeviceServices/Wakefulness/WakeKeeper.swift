@@ -56,8 +56,10 @@ package final class WakeKeeper {
     private static let denials: Set = [
         "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired",
     ]
-    /// logind answers in milliseconds; the call rings meanwhile.
+    /// logind answers in milliseconds; the call rings meanwhile. Without an answer it is asked again, for longer: a call may
+    /// last an hour.
     private static let timeout: Duration = .seconds(5)
+    private static let longTimeout: Duration = .seconds(60)
 
     private let runLoop: RunLoop
     private let logger: Logger
@@ -138,12 +140,12 @@ package final class WakeKeeper {
 
     // MARK: - logind
 
-    private func askLogin() {
+    private func askLogin(timeout: Duration = WakeKeeper.timeout) {
         guard question == nil else { return }
         question = bus.call(
             destination: Self.login, path: Self.loginPath, interface: "\(Self.login).Manager", member: "Inhibit",
             arguments: [.string("sleep"), .string("Ringwake"), .string("An incoming call"), .string("block")],
-            timeout: Self.timeout
+            timeout: timeout
         ) { [weak self] result in
             self?.loginAnswered(result)
         }
@@ -167,6 +169,7 @@ package final class WakeKeeper {
             loginRefused(
                 "logind does not keep the machine awake: \(error)"
                     + (isDenied ? "; allow the daemon's user \(Self.action) in polkit" : ""))
+            if error.name == DBusError.noReply, isNeeded { askLogin(timeout: Self.longTimeout) }
         }
     }
 
@@ -229,7 +232,7 @@ package final class WakeKeeper {
     private func failed(
         _ reason: String,
         _ consequence: String =
-            "the machine may fall asleep while a call rings; set awake.by to what this machine has, or to none"
+            "the machine may fall asleep in a call; set awake.by to what this machine has, or to none"
     ) {
         problem = reason
         // Log it once, not at each call; `doctor` and the status always show it.

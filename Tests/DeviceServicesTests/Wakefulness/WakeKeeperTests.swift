@@ -53,7 +53,7 @@ extension Mock {
     }
 
     static let warning =
-        "the machine may fall asleep while a call rings; set awake.by to what this machine has, or to none"
+        "the machine may fall asleep in a call; set awake.by to what this machine has, or to none"
 
     @Test("An inhibitor that comes when it is not needed any more is let go of")
     func late() throws {
