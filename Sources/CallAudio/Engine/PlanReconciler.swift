@@ -287,14 +287,18 @@ struct PlanReconciler {
         return ask(.cover(inForce.ledger), .journal(changes, before: before))
     }
 
+    /// A stream shows that what stores has started: it had to be given a device.
+    private func hasStreams(ofKind name: String) -> Bool {
+        image.playing.values.contains { $0.restoreID == name }
+            || image.recording.values.contains { $0.restoreID == name }
+    }
+
     /// The server is as wanted: repairs stored values.
     private mutating func settle() -> Outcome {
         waitingEnd = nil
         if work?.isRepaired == false {
             work?.isRepaired = true
-            // A stream shows that what stores has started: it had to be given a device.
-            let begun = Set((Array(image.playing.values) + image.recording.values).compactMap(\.restoreID))
-            let free = inForce.freeKinds.filter { !late.isWaiting($0.key) || begun.contains($0.key) }
+            let free = inForce.freeKinds.filter { !late.isWaiting($0.key) || hasStreams(ofKind: $0.key) }
             if !free.isEmpty { return ask(.readStored, .storedToRepair(free)) }
         }
         inForce.settled = planner(wanted.plan, decision).settling
