@@ -112,11 +112,13 @@ package struct ProtectionStateMachine: Equatable, Sendable {
         }
     }
 
-    /// Whether what is protected completely can be read: `UIApplication.isProtectedDataAvailable`. True without protection,
-    /// and within the grace period.
-    package var protectedDataAvailable: Bool {
-        if case .off = state { return true }
-        return loadedClasses.contains(.complete)
+    /// What apps know of it: `UIApplication.isProtectedDataAvailable`. Available without protection too.
+    package var dataState: ProtectedDataState {
+        switch state {
+        case nil, .off, .unlocked: .available
+        case .locking(let dropAt): .willBecomeUnavailable(at: dropAt)
+        case .locked: .unavailable
+        }
     }
 
     /// Whether the device was unlocked since it was switched on.

@@ -32,7 +32,7 @@ import Testing
     func open() {
         let (machine, effects) = started()
         #expect(effects == [.load(Self.all), .rememberFirstUnlock])
-        #expect(machine.state == .unlocked && machine.protectedDataAvailable && machine.hasBeenUnlocked)
+        #expect(machine.state == .unlocked && machine.dataState.isAvailable && machine.hasBeenUnlocked)
         #expect(machine.loadedClasses == Self.all && machine.nextDeadline == nil)
         #expect(started(unlockedBefore: true).1 == [.load(Self.all)])
     }
@@ -41,10 +41,10 @@ import Testing
     func locked() {
         let (before, nothing) = started(locked: true)
         #expect(nothing == [] && isLocked(before, first: false, unlocked: false))
-        #expect(!before.protectedDataAvailable && !before.hasBeenUnlocked && before.loadedClasses == [])
+        #expect(!before.dataState.isAvailable && !before.hasBeenUnlocked && before.loadedClasses == [])
         let (after, loaded) = started(unlockedBefore: true, locked: true)
         #expect(loaded == [.load(Self.first)] && isLocked(after, first: true, unlocked: true))
-        #expect(after.loadedClasses == Self.first && !after.protectedDataAvailable && after.hasBeenUnlocked)
+        #expect(after.loadedClasses == Self.first && !after.dataState.isAvailable && after.hasBeenUnlocked)
     }
 
     @Test("Starts with a passphrase: nothing is available, whatever the session is")
@@ -67,12 +67,12 @@ import Testing
     @Test("Without keys nothing is protected, and so available, and no input but a start changes it")
     func off() {
         var machine = Machine()
-        #expect(machine.state == nil && !machine.protectedDataAvailable && machine.nextDeadline == nil)
+        #expect(machine.state == nil && machine.dataState.isAvailable && machine.nextDeadline == nil)
         for input in [.lock, .unlock, .deadlineReached] as [Machine.Input] {
             #expect(machine.handle(input, at: start) == [] && machine.state == nil)
         }
         #expect(machine.handle(.startWithoutKeys("not configured"), at: start) == [])
-        #expect(machine.protectedDataAvailable && machine.loadedClasses == [] && !machine.hasBeenUnlocked)
+        #expect(machine.dataState.isAvailable && machine.loadedClasses == [] && !machine.hasBeenUnlocked)
         for input in [.lock, .unlock, .deadlineReached] as [Machine.Input] {
             #expect(machine.handle(input, at: at(1)) == [] && machine.state == .off("not configured"))
         }
@@ -92,13 +92,13 @@ import Testing
         var (machine, _) = started()
         #expect(machine.handle(.lock, at: at(5)) == [.announceUnavailable])
         #expect(machine.state == .locking(dropAt: at(15)) && machine.nextDeadline == at(15))
-        #expect(machine.protectedDataAvailable && machine.loadedClasses == Self.all)
+        #expect(machine.dataState.isAvailable && machine.loadedClasses == Self.all)
         // A second one doesn't begin it anew.
         #expect(machine.handle(.lock, at: at(9)) == [] && machine.nextDeadline == at(15))
         #expect(machine.handle(.deadlineReached, at: at(14)) == [] && machine.nextDeadline == at(15))
         #expect(machine.handle(.deadlineReached, at: at(15)) == [.drop(Self.dropped)])
         #expect(isLocked(machine, first: true, unlocked: true) && machine.nextDeadline == nil)
-        #expect(!machine.protectedDataAvailable && machine.loadedClasses == Self.first && machine.hasBeenUnlocked)
+        #expect(!machine.dataState.isAvailable && machine.loadedClasses == Self.first && machine.hasBeenUnlocked)
         #expect(machine.handle(.lock, at: at(16)) == [] && machine.handle(.deadlineReached, at: at(17)) == [])
         #expect(machine.handle(.unlock, at: at(20)) == [.load(Self.dropped), .announceAvailable])
         #expect(machine.state == .unlocked && machine.handle(.unlock, at: at(21)) == [])

@@ -16,7 +16,10 @@ final class KeyDistribution {
     private var isBegun = false
     private var applying = 0
     private var waiting: [() -> Void] = []
-    private var published = ProtectedDataState.available
+    /// What apps were told last, and what status and API say: one truth, so that nobody reads too early.
+    private(set) var published = ProtectedDataState.available
+    /// The classes that the store can read.
+    private(set) var readable = Set(ProtectionClass.allCases)
     private var state = ProtectedDataState.available
 
     /// From now on store and apps are told: ``apply`` and ``publish`` are set.
@@ -28,6 +31,7 @@ final class KeyDistribution {
     /// The ring and the state are what they are now.
     func settle(_ state: ProtectedDataState) {
         self.state = state
+        readable.formIntersection(available)
         guard isBegun else { return }
         if isNew {
             isNew = false
@@ -45,7 +49,10 @@ final class KeyDistribution {
         if applying == 0 { body() } else { waiting.append(body) }
     }
 
+    private var available: [ProtectionClass] { ProtectionClass.allCases.filter(ring.isAvailable) }
+
     private func report() {
+        if applying == 0 { readable.formUnion(available) }
         if state == .available, applying > 0 { return }
         if state != published {
             published = state

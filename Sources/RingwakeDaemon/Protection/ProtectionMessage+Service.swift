@@ -23,7 +23,7 @@ extension StatusMessage.Protection {
         self.init(
             state: state, why: service.isUnusable ? why : missing ?? why,
             unusable: service.isUnusable || missing != nil ? true : nil,
-            protectedDataAvailable: service.machine.protectedDataAvailable)
+            protectedDataAvailable: service.distribution.published.isAvailable)
     }
 
     private static func reason(ofLock service: ProtectionService) -> String {
@@ -62,7 +62,8 @@ extension ProtectionMessage {
         let (ring, missing) = (service.distribution.ring, service.missingKeys().generations)
         classes = ProtectionClass.withKeys.map { protection in
             ProtectionMessage.Class(
-                name: protection.rawValue, available: ring.isAvailable(protection) && missing[protection] == nil,
+                name: protection.rawValue,
+                available: service.distribution.readable.contains(protection) && missing[protection] == nil,
                 // Without a file the keys are of this run only.
                 generation: source == nil ? nil : ring.keys[protection]?.last?.generation,
                 kinds: ProtectedKind.allCases.filter { ring.classes[$0] == protection }.map(\.rawValue),
@@ -79,17 +80,6 @@ extension RootKeySource.Kind {
         case .keyFile: "keyFile"
         case .passphrase: "passphrase"
         case .tpm: "tpm"
-        }
-    }
-}
-
-extension ProtectionStateMachine {
-    /// What apps know of it.
-    var dataState: ProtectedDataState {
-        switch state {
-        case nil, .off, .unlocked: .available
-        case .locking(let dropAt): .willBecomeUnavailable(at: dropAt)
-        case .locked: .unavailable
         }
     }
 }

@@ -45,12 +45,15 @@ final class KeyDistributionTests {
         change()
         distribution.settle(.unavailable)
         #expect(published == [.unavailable] && applied.count == 1)
+        #expect(distribution.published == .unavailable)
         change()
         distribution.settle(.available)
         complete()
         #expect(published == [.unavailable])
+        #expect(distribution.published == .unavailable)
         complete()
         #expect(published == [.unavailable, .available])
+        #expect(distribution.published == .available)
     }
 
     @Test("Keys that are the same are given once, and a state that is the same is told once")

@@ -88,7 +88,7 @@ final class ProtectionServiceTests {
     /// Reaches the end of the grace period.
     private func waitUntilLocked(_ service: ProtectionService) {
         let end = BootClock.now().advanced(by: .seconds(60))
-        while service.machine.protectedDataAvailable, BootClock.now() < end { loop.runOnce(timeout: .milliseconds(50)) }
+        while service.machine.dataState.isAvailable, BootClock.now() < end { loop.runOnce(timeout: .milliseconds(50)) }
     }
 
     private static let passphrase = RootKeySource.passphrase(

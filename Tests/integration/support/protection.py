@@ -51,8 +51,12 @@ class Protection:
         return self.daemon.control.request("POST", f"/v1/protection/{verb}", body)
 
     def waits_until(self, state: str) -> dict:
+        """Until it is so, and apps were told: the records are opened a moment after the lock."""
         return until(
-            lambda: found if (found := self.message)["state"] == state else None, LOCK_TIMEOUT,
+            lambda: (
+                found if (found := self.message)["state"] == state
+                and found["protectedDataAvailable"] == (state != "locked") else None
+            ), LOCK_TIMEOUT,
             lambda: f"the protection to be {state}; it is {self.message}",
         )  # fmt: skip
 
