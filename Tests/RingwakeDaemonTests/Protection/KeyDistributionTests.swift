@@ -56,6 +56,30 @@ final class KeyDistributionTests {
         #expect(distribution.published == .available)
     }
 
+    @Test("A class counts as readable when the store uses its keys, and as locked at once")
+    func readable() throws {
+        let key = try ClassKey.generate(1)
+        func use(_ key: ClassKey, _ state: ProtectedDataState) {
+            distribution.ring = KeyRing(keys: [.complete: [key]], classes: [.payloads: .complete])
+            distribution.settle(state)
+        }
+        use(key.locked, .unavailable)
+        #expect(!distribution.readable.contains(.complete))
+        complete()
+        use(key, .available)
+        #expect(!distribution.readable.contains(.complete))
+        complete()
+        #expect(distribution.readable.contains(.complete))
+        use(key.locked, .unavailable)
+        #expect(!distribution.readable.contains(.complete))
+        // The keys that it took back are in use no earlier than those after them.
+        use(key, .available)
+        complete()
+        #expect(!distribution.readable.contains(.complete))
+        complete()
+        #expect(distribution.readable.contains(.complete) && distribution.published == .available)
+    }
+
     @Test("Keys that are the same are given once, and a state that is the same is told once")
     func once() {
         distribution.settle(.available)
