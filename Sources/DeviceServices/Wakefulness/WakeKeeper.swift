@@ -144,7 +144,7 @@ package final class WakeKeeper {
         guard question == nil else { return }
         question = bus.call(
             destination: Self.login, path: Self.loginPath, interface: "\(Self.login).Manager", member: "Inhibit",
-            arguments: [.string("sleep"), .string("Ringwake"), .string("An incoming call"), .string("block")],
+            arguments: [.string("sleep"), .string("Ringwake"), .string("A call"), .string("block")],
             timeout: timeout
         ) { [weak self] result in
             self?.loginAnswered(result)

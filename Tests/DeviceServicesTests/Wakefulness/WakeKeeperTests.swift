@@ -43,7 +43,7 @@ extension Mock {
         for _ in 0..<3 {
             keeper.isNeeded = true
             world.runUntil { keeper.status.holder == .logind }
-            #expect(login.inhibitors == [["sleep", "Ringwake", "An incoming call", "block"]])
+            #expect(login.inhibitors == [["sleep", "Ringwake", "A call", "block"]])
             keeper.isNeeded = false
             #expect(keeper.status.holder == nil)
             world.runUntil { login.inhibitors.isEmpty }
