@@ -236,7 +236,8 @@ class Handler:
             texts = {"caller": payload.get("caller"), "callerName": payload.get("name")}
             report = {name: text for name, text in texts.items() if isinstance(text, str)}
             self.take(call, Line(payload.get("line"), f"ready {call}"), report)
-        # This example ignores `update`, a further push for one of its calls.
+        elif kind == "start":  # The user calls somebody, which this example can't.
+            self.verb(call, "fail", {"action": "start"})
 
     def take(self, call: str, line: Line, report: dict) -> Call:
         self.lines[call] = line

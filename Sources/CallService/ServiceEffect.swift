@@ -74,6 +74,7 @@ extension Call {
         switch machine.state {
         // The push or the ring of the call needs its own commit anyway. That the call rings follows from the earlier
         // record.
+        case .queued where machine.isOutgoing: .now
         case .queued, .confirmed: .withNext
         case .woken where attempt <= 1: .withNext
         case .ringing where machine.lease == .taken: .withNext

@@ -131,15 +131,18 @@ package struct ServiceConfiguration: Sendable {
     /// The highest content rating that an app may have; nil: any.
     package var allowedLevel: Int?
     package var dialling: DiallingRules
+    package var emergency: EmergencyNumbers
     /// Path of the control socket, for connected handlers.
     package var socketPath: String
 
     package init(
-        apps: [AppID: App] = [:], allowedLevel: Int? = nil, dialling: DiallingRules = .none, socketPath: String = ""
+        apps: [AppID: App] = [:], allowedLevel: Int? = nil, dialling: DiallingRules = .none,
+        emergency: EmergencyNumbers = .standard, socketPath: String = ""
     ) {
         self.apps = apps
         self.allowedLevel = allowedLevel
         self.dialling = dialling
+        self.emergency = emergency
         self.socketPath = socketPath
     }
 }

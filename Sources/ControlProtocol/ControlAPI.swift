@@ -88,6 +88,10 @@ package enum CallVerb: String, Sendable, CaseIterable {
     case fail
     /// Handler: reports that the other side ended the call; body ``CallEnding``.
     case ended
+    /// Handler: reports that the other side of an outgoing call is being reached.
+    case connecting
+    /// Handler: reports that the other side of an outgoing call has answered.
+    case connected
     /// Handler: configures the call's audio session; body ``AudioConfigurationBody``. Before it fulfills the answer, or
     /// later.
     case audio
@@ -113,7 +117,7 @@ package enum CallVerb: String, Sendable, CaseIterable {
     /// Whether it is for handlers; the others are for users. The owner may use all.
     package var isHandlers: Bool {
         switch self {
-        case .report, .ring, .fulfill, .fail, .ended, .audio, .claim: true
+        case .report, .ring, .fulfill, .fail, .ended, .connecting, .connected, .audio, .claim: true
         case .answer, .decline, .end, .hold, .unhold, .mute, .unmute, .dtmf: false
         }
     }
@@ -135,6 +139,34 @@ package struct CallReport: Codable, Equatable, Sendable {
         self.callerName = callerName
         self.video = video
         self.ring = ring
+    }
+}
+
+/// Body of `POST /v1/calls`: a call that the user of this device begins. The answer is a ``CallMessage``.
+package struct CallStart: Codable, Equatable, Sendable {
+    /// Bundle ID of the app that makes the call. A handler may leave it out.
+    package var app: String?
+    /// Who is called: a SIP URI, a number, any handle that the app uses.
+    package var to: String
+    /// Name of who is called, to show.
+    package var name: String?
+    /// Whether the call has video.
+    package var video: Bool?
+    /// The call's ID within its app. Default: a new UUID.
+    package var call: String?
+    /// What happens to other calls in progress: `hold` or `end`. Default: the app's policy.
+    package var others: String?
+
+    package init(
+        app: String? = nil, to: String, name: String? = nil, video: Bool? = nil, call: String? = nil,
+        others: String? = nil
+    ) {
+        self.app = app
+        self.to = to
+        self.name = name
+        self.video = video
+        self.call = call
+        self.others = others
     }
 }
 
@@ -161,7 +193,7 @@ package struct CallDigits: Codable, Equatable, Sendable {
 /// order in which they were requested.
 package struct ActionResult: Codable, Equatable, Sendable {
     package var action: String
-    /// Only for `fulfill` with the action `answer` or `unhold`: configuration of the call's audio session, as for
+    /// Only for `fulfill` with the action `answer`, `start` or `unhold`: configuration of the call's audio session, as for
     /// ``CallVerb/audio``. The session is configured first; if that fails, the action isn't fulfilled either.
     package var audio: AudioConfigurationBody?
 
@@ -171,8 +203,8 @@ package struct ActionResult: Codable, Equatable, Sendable {
     }
 }
 
-/// Body of `ended`: the reason, one of `failed`, `remoteEnded`, `unanswered`, `answeredElsewhere`, `declinedElsewhere`.
-/// Default: `remoteEnded`.
+/// Body of `ended`: the reason, one of `failed`, `remoteEnded`, `unanswered`, `answeredElsewhere`, `declinedElsewhere`;
+/// of an outgoing call one of `failed`, `remoteEnded`, `unanswered`, `busy`, `declined`. Default: `remoteEnded`.
 package struct CallEnding: Codable, Equatable, Sendable {
     package var reason: String?
 

@@ -194,6 +194,9 @@ package struct RestrictionSettings: Sendable, Equatable {
     package var trunk: String?
     /// How to read numbers without a country code, from ``country`` and ``trunk``.
     package var dialling = DiallingRules.none
+    package var emergencyNumbers = EmergencyNumbers.standard.numbers
+    /// The same, for use.
+    package var emergency = EmergencyNumbers.standard
 }
 
 /// A part of the stored state that can be restored.

@@ -35,7 +35,7 @@ extension Configuration {
         .init("audio", .section(audio) { audio, reader throws(RingwakeError) in try audio.check(reader) }, \.audio),
         .init(
             "restrictions",
-            .section(restrictions) { rules, reader throws(RingwakeError) in try rules.readDialling(reader) },
+            .section(restrictions) { rules, reader throws(RingwakeError) in try rules.readNumbers(reader) },
             \.restrictions),
         .init("awake", .section(AwakeSettings.keys), \.awake, needsRestart: true),
         .init("cellular", .section([.init("watch", .boolean, \.self)]), \.watchesCellular, needsRestart: true),
@@ -133,6 +133,7 @@ extension Configuration {
         .init("caller_calls", .limit, \.limits.caller, standard: "no limit"),
         .init("country", .text, \.country),
         .init("trunk", .text, \.trunk),
+        .init("emergency_numbers", .texts, \.emergencyNumbers),
     ]
 
     private static let journal: [Setting<JournalLimits>] = [
@@ -172,6 +173,7 @@ extension AppPolicy {
         .init("action", .duration, \.deadlines.action),
         .init("connected", .duration, \.deadlines.connected),
         .init("claim", .duration, \.deadlines.claim),
+        .init("dial", .duration, \.deadlines.dial),
         .init("ringer", .word, \.ringer),
         .init("fallback", .word, \.fallback),
         .init("unrecorded", .word, \.unrecorded),
@@ -225,7 +227,11 @@ extension AudioSettings {
 }
 
 extension RestrictionSettings {
-    fileprivate mutating func readDialling(_ reader: TOMLReader) throws(RingwakeError) {
+    fileprivate mutating func readNumbers(_ reader: TOMLReader) throws(RingwakeError) {
+        guard let emergency = EmergencyNumbers(emergencyNumbers) else {
+            throw reader.invalid("emergency_numbers", "is a list of numbers of 2 to 15 digits each")
+        }
+        self.emergency = emergency
         do throws(RingwakeError) {
             dialling = try DiallingRules(countryCode: country, trunkPrefix: trunk)
         } catch {

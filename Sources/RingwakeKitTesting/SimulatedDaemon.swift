@@ -117,6 +117,23 @@ public final class SimulatedDaemon: Sendable {
         }
     }
 
+    /// Begins a call, as the phone's own buttons or `ringwake call start` do. The app gets a `start`.
+    ///
+    /// - Parameters:
+    ///   - to: who is called.
+    ///   - call: the call's id.
+    /// - Throws: the daemon's refusal.
+    public func userStarts(
+        _ call: RingwakeKit.Call.ID, to: String, name: String? = nil, hasVideo: Bool = false,
+        others: RingwakeKit.OtherCalls? = nil
+    ) throws(SimulatedRefusal) {
+        let body = CallStart(
+            app: app, to: to, name: name, video: hasVideo, call: call.rawValue, others: others?.rawValue)
+        if let refusal = with({ $0.user("POST", "/v1/calls", controlJSON(body)) }) {
+            throw SimulatedRefusal(code: refusal.error, message: refusal.message)
+        }
+    }
+
     // MARK: - Time
 
     /// Moves the clock. Meets each deadline on the way at its time: of reports, actions, the ring, claims.

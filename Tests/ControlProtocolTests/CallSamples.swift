@@ -4,10 +4,18 @@
 enum CallSamples {
     static let all: [(path: String, message: any Encodable & Sendable)] = [
         ("CallMessage/held", held), ("CallMessage/talking", talking), ("CallMessage/silent", silent),
-        ("CallMessage/lost", lost), ("CallMessage/restricted", restricted),
+        ("CallMessage/lost", lost), ("CallMessage/restricted", restricted), ("CallMessage/outgoing", outgoing),
         ("PushMessage/restricted", restrictedPush), ("PushMessage/withheld", withheldPush),
         ("CallAnswer/end-others", CallAnswer(others: "end")), ("CallAnswer/empty", CallAnswer()),
         ("CallDigits/all", CallDigits(digits: "0123456789*#ABCD,")),
+        (
+            "CallStart/all",
+            CallStart(
+                app: "com.example.phone", to: "sip:bob@example.org", name: "Bob", video: true, call: "c8", others: "end"
+            )
+        ),
+        ("CallStart/least", CallStart(to: "112")),
+        ("ActionResult/start", ActionResult(action: "start")),
         ("ActionResult/dtmf", ActionResult(action: "dtmf")),
     ]
 
@@ -27,6 +35,12 @@ enum CallSamples {
         team: "TEAM123456", state: "connected", reason: nil, detail: nil, missed: false, pushId: "A-4",
         caller: "sip:alice@example.org", callerName: "Alice", video: true, attempt: 1, pid: nil, claimMs: 4200,
         deadlineMs: 14_000_000, receivedAt: "2026-11-21T18:58:52.123Z", timeline: [Hop(stage: "received", atUs: 0)])
+
+    private static let outgoing = CallMessage(
+        call: "c8", app: "com.example.phone", outgoing: true, topic: nil, environment: nil, team: nil,
+        state: "dialling", reason: nil, detail: nil, missed: false, pushId: nil, caller: "sip:bob@example.org",
+        callerName: "Bob", video: true, pending: [PendingActionMessage(action: "start", deadlineMs: 9500)], attempt: 1,
+        pid: 79, deadlineMs: 9500, receivedAt: "2026-11-21T18:58:52.123Z", timeline: [Hop(stage: "received", atUs: 0)])
 
     private static let talking = {
         var call = lost

@@ -21,6 +21,8 @@ enum EventSamples {
         ("handler-again", .handler(.init(app: app, secret: nil, socket: "/run/ringwake/control.sock"))),
         ("call", .call(call)),
         ("call-muted", .call(muted)),
+        ("call-outgoing", .call(outgoing)),
+        ("action-start", .action(.init(app: app, call: "c8", action: "start", digits: nil, deadlineMs: 10_000))),
         ("call-lost", .call(lost)),
         ("call-ended", .call(ended)),
         ("action", .action(.init(app: app, call: "c1", action: "answer", digits: nil, deadlineMs: 10_000))),
@@ -100,6 +102,11 @@ enum EventSamples {
         event.identifiedAs = "Alice's office"
         return event
     }()
+
+    private static let outgoing = EventMessage.CallChange(
+        app: app, call: "c8", number: 8, outgoing: true, state: "connecting", endReason: nil, deadlineMs: 180_000,
+        claimMs: nil, muted: false, caller: "sip:bob@example.org", callerName: "Bob", video: true, identifiedAs: nil,
+        atUs: 20_000)
 
     private static let lost = {
         var event = call

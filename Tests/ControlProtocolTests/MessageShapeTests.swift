@@ -100,7 +100,8 @@ struct MessageShapeTests {
     @Test("The verbs of handlers and of users are told apart")
     func verbs() {
         let handlers = CallVerb.allCases.filter(\.isHandlers).map(\.rawValue)
-        #expect(handlers == ["report", "ring", "fulfill", "fail", "ended", "audio", "claim"])
+        #expect(
+            handlers == ["report", "ring", "fulfill", "fail", "ended", "connecting", "connected", "audio", "claim"])
     }
 
     @Test("Seven states of a push are final")

@@ -84,7 +84,8 @@ struct TerminalTests {
         let words = CallEndReason.allCases.map { CallText.reason($0.rawValue) }
         #expect(Set(words).count == words.count)
         for (reason, text) in zip(CallEndReason.allCases, words) {
-            #expect(text != reason.rawValue && text == reason.words && text.first?.isLowercase == true)
+            #expect(
+                text != reason.rawValue && text == reason.words(isOutgoing: false) && text.first?.isLowercase == true)
         }
         #expect(CallText.reason("aReasonOfTomorrow") == "aReasonOfTomorrow")
     }

@@ -126,7 +126,7 @@ struct ActionTests {
 
     @Test("None of these fits a call that does not go on; its end drops what was asked")
     func otherStates() {
-        for name in CallStateMachine.State.Name.allCases where ![.queued, .connected, .held].contains(name) {
+        for name in CallStateMachineTests.names where ![.queued, .connected, .held].contains(name) {
             var scenario = Scenario()
             scenario.bring(to: name)
             let (key, before) = (scenario.key(), scenario.coordinator)

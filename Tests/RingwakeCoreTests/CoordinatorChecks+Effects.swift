@@ -12,7 +12,8 @@ extension CoordinatorChecks {
             if isOut { struckOut.insert(app) } else { struckOut.remove(app) }
         case .request(let action, let key): observe(action, of: key, at: now)
         case .reportPath(let key):
-            let isOnTheLine = [.ringing, .answering, .connected, .held].contains(latest(key)?.machine.state.name)
+            let isOnTheLine = [.ringing, .answering, .connecting, .connected, .held].contains(
+                latest(key)?.machine.state.name)
             check(isOnTheLine, "\(key) is told of the path, which has nobody on the line")
         case .journalRing(let record):
             check(record.state == .confirmed && record.mayHaveRung, "the ring that is recorded is none")
@@ -38,6 +39,11 @@ extension CoordinatorChecks {
             check(!journal.takenBack.contains(call.key), "\(call.key) rings after it was taken back")
             check(call.restriction == nil, "\(call.key) rings, which was kept out")
         }
+        let isOutgoing = call.machine.isOutgoing
+        check(
+            !isOutgoing || ![.woken, .reported, .confirmed, .ringing, .answering].contains(state),
+            "\(call.key) goes out")
+        check(isOutgoing || ![.dialling, .connecting].contains(state), "\(call.key) comes in")
         if call.handler != previous?.handler { asked[call.number] = nil }
         if call.machine.lease == .taken { claims[call.number] = nil }
         if state == .ended { ends += 1 }
@@ -51,10 +57,11 @@ extension CoordinatorChecks {
         let states: [CallStateMachine.State.Name] =
             switch action.action {
             case .answer: [.answering]
+            case .start: [.dialling]
             case .end: [.ending]
             case .unhold: [.held]
             case .hold, .dtmf: [.connected]
-            case .mute, .unmute: [.connected, .held]
+            case .mute, .unmute: [.connecting, .connected, .held]
             }
         // What is asked again of another handler may have been asked for in another state.
         check(states.contains(call.machine.state.name), "\(action.action) is asked of \(key), \(call.machine.state)")
@@ -109,7 +116,11 @@ extension CoordinatorChecks {
 
     /// A handler gets a call that it did not have: never one of an app that is struck out, and never without end.
     private mutating func note(given request: WakeRequest) {
-        check(!struckOut.contains(request.app), "\(request.key) is given to a handler of an app that is struck out")
+        // One that has it, and connects again, may get it again.
+        let isAgain = latest(request.key).map { starts[$0.number] == request.wake } ?? false
+        check(
+            !struckOut.contains(request.app) || isAgain,
+            "\(request.key) is given to a handler of an app that is struck out")
         given.append(request)
     }
 
@@ -123,6 +134,9 @@ extension CoordinatorChecks {
             check(claims[number, default: 0] <= 2, "\(request.key) is given to a third handler to claim")
         } else {
             // One that connects may be given again what it has fetched and not reported; another one what its handler left.
+            if request.kind == .start, let former = starts[number] {
+                check(former == request.wake, "\(request.key) is given to a second handler, which would call again")
+            }
             if let former = starts[number], former != request.wake {
                 check(
                     (handlers[former] == nil || former == leaver) && request.attempt <= 3,

@@ -26,7 +26,7 @@ extension CoordinatorChecks {
         check(waiting.count <= 1, "several calls wait for others")
         for key in waiting {
             check(
-                [.ringing, .held].contains(after.active[key]?.machine.state.name),
+                [.ringing, .held, .queued].contains(after.active[key]?.machine.state.name),
                 "\(key) waits for others, and for what?")
             check(!after.ringingCalls.contains { $0.key == key }, "\(key) was answered and rings on")
             check(
@@ -50,7 +50,8 @@ extension CoordinatorChecks {
         case .woken, .reported, .confirmed: min(now.advanced(by: deadlines.report), machine.ringBefore)
         // One that was answered rings on until the others are out of the way.
         case .ringing: now.advanced(by: max(deadlines.ring, deadlines.action + .seconds(1)))
-        case .answering, .ending: now.advanced(by: deadlines.action)
+        case .answering, .dialling, .ending: now.advanced(by: deadlines.action)
+        case .connecting: now.advanced(by: deadlines.dial)
         case .connected, .held: now.advanced(by: deadlines.connected)
         case .ended: now
         }
@@ -101,10 +102,13 @@ extension CoordinatorChecks {
             }
         }
         check(alive == Set(handlers.keys), "the handlers that run are not those that were started")
+        let begun = after.active.values.filter { $0.machine.state == .queued && after.waitsForOthers($0.key) }
+        check(begun.allSatisfy { $0.machine.isOutgoing && places[$0.key] == nil }, "one waits for others and a handler")
         let alone = after.active.values.filter { $0.machine.lease == .absent }
         check(alone.allSatisfy { $0.handler == nil && $0.ringer == .daemon }, "a call without a handler has one")
         check(alone.allSatisfy { places[$0.key] == nil }, "a call that is to have no handler waits for one")
-        let isPlaced = places.count == after.active.count - alone.count && places.values.allSatisfy { $0 == 1 }
+        let placed = after.active.count - alone.count - begun.count
+        let isPlaced = places.count == placed && places.values.allSatisfy { $0 == 1 }
         let lost = after.active.values.filter { $0.machine.lease != .absent && places[$0.key] != 1 }
         check(isPlaced, "not in one place: \(lost.map { "\($0.key) \($0.machine.state) \($0.machine.lease)" })")
     }
@@ -155,7 +159,7 @@ extension Call {
     /// Whether the person talks in it, or is about to.
     fileprivate var isOnTheLine: Bool {
         switch machine.state.name {
-        case .answering, .connected: true
+        case .answering, .dialling, .connecting, .connected: true
         case .held: machine.pending.contains { $0.action == .unhold }
         default: false
         }

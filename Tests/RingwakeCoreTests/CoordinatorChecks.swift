@@ -174,7 +174,8 @@ extension CoordinatorChecks {
         switch event {
         case .reported(let key, _, _, let wake?, _), .ringConfirmed(let key, let wake?),
             .fulfilled(let key, _, let wake?, _),
-            .actionFailed(let key, _, let wake?), .remoteEnded(let key, _, let wake?), .claimed(let key, let wake):
+            .actionFailed(let key, _, let wake?), .remoteEnded(let key, _, let wake?), .claimed(let key, let wake),
+            .progressed(let key, _, let wake?):
             guard effects.refusals.isEmpty, let call = after.call(key) else { return }
             check(call.handler == wake, "\(wake) has a say in \(key), which is not its")
         default:

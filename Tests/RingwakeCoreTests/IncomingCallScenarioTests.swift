@@ -159,7 +159,7 @@ struct IncomingCallScenarioTests {
 
     @Test("What does not fit the state is refused with the state, and changes nothing")
     func refusals() {
-        for name in CallStateMachine.State.Name.allCases where name != .queued {
+        for name in CallStateMachineTests.names where name != .queued {
             var scenario = Scenario()
             scenario.bring(to: name)
             let (key, wake) = (scenario.key(), scenario.handler())

@@ -124,7 +124,7 @@ extension Scenario {
         send(.handlerExited(wake, how))
     }
 
-    /// Takes a call as far as `name`, from nothing; to *ended* by its handler's word. Not to *queued*.
+    /// Takes a call that comes in as far as `name`, from nothing; to *ended* by its handler's word. Not to *queued*.
     mutating func bring(_ id: String = "one", to name: CallStateMachine.State.Name) {
         let path: [CallStateMachine.State.Name] = [
             .woken, .reported, .confirmed, .ringing, .answering, .connected, .held, .ending, .ended,
@@ -143,8 +143,8 @@ extension Scenario {
             case .held where name == .held:
                 send(.holdRequested(key(id), true))
                 send(.fulfilled(key(id), .hold, by: handler(id)))
-            // The shorter way goes by it.
-            case .held: break
+            // The shorter way goes by it; the last two are of calls that go out.
+            case .held, .dialling, .connecting: break
             case .ending: send(.endRequested(key(id)))
             case .ended: send(.fulfilled(key(id), .end, by: handler(id)))
             }

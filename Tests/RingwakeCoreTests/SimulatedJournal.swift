@@ -76,8 +76,8 @@ struct SimulatedJournal {
             case .ring(let call):
                 events.append(.ringJournaled(call.key, number: call.number, isKnown: !store(call)))
             case .write(let call):
-                // It comes into the journal with its push, when it rings or when it ends.
-                if call.hasRung || call.state == .ended || calls[call.number] != nil { _ = store(call) }
+                // It comes into the journal with its push, when it rings or when it ends; without a push, at once.
+                if call.isAddedByWrite || calls[call.number] != nil { _ = store(call) }
             }
         }
         return events

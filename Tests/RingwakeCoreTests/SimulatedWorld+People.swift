@@ -29,6 +29,18 @@ extension SimulatedWorld {
         apply(.pushReceived(push, facts, policies[app] ?? AppPolicy(), restriction()))
     }
 
+    /// The user calls somebody, or a handler does for the user.
+    mutating func beginCall() {
+        begunCount += 1
+        let app = pick(SimulatedWorld.apps) ?? Scenario.app
+        let wake = handlers.filter { $0.value.app == app && chance(0.3) }.keys.min()
+        let key = CallKey(app: app, id: CallID("out-\(begunCount)-\(now.nanoseconds)"))
+        let call = OutgoingCall(
+            key, CallUpdate(caller: "sip:bob@example.org"), others: pick([nil, nil, .hold, .end]) ?? nil,
+            wallClock: 0, isEmergency: chance(0.1))
+        apply(.startRequested(call, policies[app] ?? AppPolicy(), by: wake))
+    }
+
     /// What keeps a call out, if something does.
     private mutating func restriction() -> Restriction? {
         guard manners.restricts, chance(0.15) else { return nil }
@@ -80,6 +92,9 @@ extension SimulatedWorld {
         guard let key = (chance(0.9) ? pick(running) : nil) ?? pick(handler.calls.suffix(3)) else {
             return apply(.pushesFetched(wake))
         }
+        if coordinator.active[key]?.machine.isOutgoing == true, chance(0.6) {
+            return apply(.progressed(key, pick(OutgoingCall.Progress.allCases) ?? .connected, by: wake))
+        }
         switch Int.random(in: 0..<20, using: &random) {
         case 0..<3: apply(.pushesFetched(wake))
         case 3..<13:
@@ -103,7 +118,7 @@ extension SimulatedWorld {
     mutating func userActs() {
         let calls = coordinator.active.values.sorted { $0.number < $1.number }
         let ringing = calls.filter { $0.machine.state.name == .ringing }
-        let going = calls.filter { [.connected, .held].contains($0.machine.state.name) }
+        let going = calls.filter { [.connecting, .connected, .held].contains($0.machine.state.name) }
         if let call = pick(going), chance(0.4) {
             switch Int.random(in: 0..<8, using: &random) {
             case 0..<2: return apply(.holdRequested(call.key, true))
@@ -140,7 +155,8 @@ extension SimulatedWorld {
         let key = pick(known) ?? CallKey(app: Scenario.app, id: CallID("nobody"))
         let number = Int64.random(in: 0..<40, using: &random)
         let isNobody = handlers[wake] == nil
-        switch Int.random(in: 0..<14, using: &random) {
+        switch Int.random(in: 0..<15, using: &random) {
+        case 14: apply(.progressed(key, pick(OutgoingCall.Progress.allCases) ?? .dialled, by: chance(0.5) ? nil : wake))
         case 0: apply(.reported(key, CallUpdate(), ring: true, by: wake))
         case 1: apply(.ringConfirmed(key, by: wake))
         case 2: apply(.fulfilled(key, pick(CallAction.allCases) ?? .answer, by: chance(0.5) ? nil : wake))

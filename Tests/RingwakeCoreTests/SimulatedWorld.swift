@@ -52,6 +52,7 @@ struct SimulatedWorld {
     let manners: Manners
     let limits: CoordinatorStateMachine.Limits
     var pushCount = 0
+    var begunCount = 0
 
     static let apps = [Scenario.app, Scenario.otherApp]
 
@@ -90,7 +91,8 @@ struct SimulatedWorld {
             pass(.milliseconds(Int.random(in: 0..<most, using: &random)), isPunctual: chance(0.7))
         }
         switch Int.random(in: 0..<100, using: &random) {
-        case 0..<22: send()
+        case 0..<3: beginCall()
+        case 3..<22: send()
         case 22..<62: handlerActs()
         case 62..<75: userActs()
         case 75..<96: journalActs(failing: 0.2)

@@ -23,7 +23,7 @@ struct PendingAnswers: Sendable {
             guard !coordinator.waitsForOthers(key) else { continue }
             let message = turn.message(of: call, coordinator)
             for (request, verb) in take(key) {
-                guard [.answer, .end, .decline, .ended].contains(verb) else {
+                guard [.answer, .end, .decline, .ended, .connected].contains(verb) else {
                     turn.respond(request, message)
                     continue
                 }

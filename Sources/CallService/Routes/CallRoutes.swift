@@ -57,6 +57,59 @@ enum CallRoutes {
             })
     }
 
+    /// Begins a call. The answer comes when the journal has the call: a daemon that is killed then shows it in the log.
+    static func start(
+        _ request: ServiceRequest, _ service: CallServiceStateMachine, _ turn: inout Turn
+    ) throws(RingwakeError) {
+        try request.require("POST")
+        let body = try request.decode(CallStart.self, empty: nil)
+        let app = try app(of: request, asked: body.app, service)
+        guard let policy = service.configuration.apps[app]?.policy else {
+            throw RingwakeError(.notFound, "no app '\(app)'; 'ringwake app list' shows the apps")
+        }
+        let call = OutgoingCall(
+            CallKey(app: app, id: try body.id(else: turn)), try body.update(),
+            others: try OtherCalls(inBody: body.others),
+            wallClock: turn.host.wallMilliseconds(), isEmergency: service.configuration.emergency.contains(body.to))
+        let (number, wake) = (request.id, request.caller.wake)
+        let begin: ServiceEvent.Continuation = { service, turn in
+            if let refusal = service.submit(.startRequested(call, policy, by: wake), &turn).refusal {
+                return turn.respond(number, .failure(refusal.error("a call")))
+            }
+            turn.add(
+                .barrier { service, turn in
+                    guard let begun = service.coordinator.call(call.key) else { return }
+                    turn.respond(number, service.message(of: begun, turn))
+                })
+        }
+        // The journal may have an older call of this id.
+        turn.add(
+            .readCalls(CallQuery(app: app, id: call.key.id)) { result in
+                .resumed { service, turn in
+                    if (try? result.get())?.isEmpty == false {
+                        return turn.respond(number, .failure(EventRefusal.knownCall(call.key).error("a call")))
+                    }
+                    begin(&service, &turn)
+                }
+            })
+    }
+
+    /// The app that makes a call: the caller's own, the one that the request names, or the only one.
+    private static func app(
+        of request: ServiceRequest, asked text: String?, _ service: CallServiceStateMachine
+    ) throws(RingwakeError) -> AppID {
+        let asked = try text.map { (text) throws(RingwakeError) in
+            guard let app = AppID(text) else { throw RingwakeError(.invalidRequest, "'\(text)' is not a bundle id") }
+            return app
+        }
+        if let app = try request.caller.confinedApp(asked: asked) { return app }
+        let apps = service.configuration.apps.keys
+        if apps.count == 1, let app = apps.first { return app }
+        guard !apps.isEmpty else { throw RingwakeError(.notFound, "there is no app; 'ringwake app add' adds one") }
+        let names = apps.map(\.rawValue).sorted().joined(separator: ", ")
+        throw RingwakeError(.invalidRequest, "several apps can call: \(names); name one")
+    }
+
     static func act(
         _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
     ) throws(RingwakeError) {
@@ -72,9 +125,9 @@ enum CallRoutes {
             throw RingwakeError(.notPermitted, "'\(verb.rawValue)' is the user's to say, not the handler's")
         }
         // Screen the caller only if the body can be decoded.
-        let event = try verb.event(on: call.key, by: request.caller.wake, body: request.body) { update in
-            service.restriction(ofReport: &update, of: call.key, turn)
-        }
+        let event = try verb.event(
+            on: call.key, by: request.caller.wake, body: request.body, isOutgoing: call.machine.isOutgoing
+        ) { update in service.restriction(ofReport: &update, of: call.key, turn) }
         if let refusal = service.submit(event, &turn).refusal { throw refusal.error("'\(verb.rawValue)'") }
         // One that claims a call may have to restore what it needs for it.
         if let wake = request.caller.wake, verb != .claim { service.states.restored(by: wake, &turn) }
@@ -102,6 +155,22 @@ enum CallRoutes {
     private static func severalApps(_ id: String, _ apps: [AppID]) -> RingwakeError {
         let names = apps.map(\.rawValue).sorted().joined(separator: ", ")
         return RingwakeError(.conflict, "several apps have a call '\(id)': \(names); name one with app=")
+    }
+}
+
+extension CallStart {
+    /// The call's id: the one that the request gives, or a new one.
+    fileprivate func id(else turn: Turn) throws(RingwakeError) -> CallID {
+        guard let call else {
+            let random = turn.host.hash(try turn.host.makeSecret()).prefix(RandomID.byteCount)
+            guard let id = RandomID(bytes: Array(random)) else { throw RingwakeError(.failed, "there is no random id") }
+            return CallID(id.text)
+        }
+        guard (1...PayloadMapping.maximumCallBytes).contains(call.utf8.count), !call.utf8.contains(0) else {
+            throw RingwakeError(
+                .invalidRequest, "'call' has 1 to \(PayloadMapping.maximumCallBytes) bytes, and no zero byte (U+0000)")
+        }
+        return CallID(call)
     }
 }
 

@@ -39,6 +39,7 @@ enum Router {
         case ("apps", 3): try AppRoutes.answer(request, &service, &turn)
         case ("pushes", 1): try PushRoutes.list(request, &turn)
         case ("pushes", 2): try PushRoutes.show(request, &turn)
+        case ("calls", 1) where request.method == "POST": try CallRoutes.start(request, service, &turn)
         case ("calls", 1): try CallRoutes.list(request, service, &turn)
         case ("calls", 2): try CallRoutes.show(request, service, &turn)
         case ("calls", 3): try CallRoutes.act(request, &service, &turn)

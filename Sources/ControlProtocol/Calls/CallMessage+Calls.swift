@@ -23,10 +23,11 @@ extension CallMessage {
     /// A call from the journal.
     package init(_ call: CallRecord, receivedAt: String, pid: Int32?, deadlineMs: Int64?) {
         self.init(
-            call: call.key.id.rawValue, app: call.key.app.rawValue, topic: call.provenance.topic?.rawValue,
-            environment: call.provenance.environment?.rawValue, team: call.provenance.sender,
-            state: call.state.rawValue,
-            reason: call.reason?.rawValue, detail: call.detail, missed: call.isMissed, pushId: call.pushID,
+            call: call.key.id.rawValue, app: call.key.app.rawValue, outgoing: call.isOutgoing ? true : nil,
+            topic: call.provenance.topic?.rawValue, environment: call.provenance.environment?.rawValue,
+            team: call.isOutgoing ? nil : call.provenance.sender, state: call.state.rawValue,
+            reason: call.reason?.rawValue, detail: call.detail, missed: call.isMissed,
+            pushId: call.isOutgoing ? nil : call.pushID,
             caller: call.update.caller, callerName: call.update.callerName, identifiedAs: call.update.identifiedAs,
             lockedBy: call.update.lockedBy?.rawValue,
             video: call.update.hasVideo ?? false, restriction: call.restrictionMessage,

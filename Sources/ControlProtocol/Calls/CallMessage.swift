@@ -7,14 +7,17 @@ package struct CallMessage: Codable, Equatable, Sendable {
     package var call: String
     /// Bundle ID of its app.
     package var app: String
-    /// Topic of its push. Like the next two, it is nil if the push didn't come by APNs.
+    /// Whether the user of this device began it; nil: no.
+    package var outgoing: Bool?
+    /// Topic of its push. Like the next two, it is nil if the push didn't come by APNs, and in an outgoing call.
     package var topic: String?
     /// Environment of its push: `development` or `production`.
     package var environment: String?
     /// Team of its push's sender.
     package var team: String?
     /// `queued` (waits for its app's handler), `woken`, `reported`, `confirmed` (rings as soon as the journal has
-    /// recorded that), `ringing`, `answering`, `connected`, `held`, `ending` or `ended`.
+    /// recorded that), `ringing`, `answering`, `connected`, `held`, `ending` or `ended`; an outgoing one also `dialling`
+    /// (its handler was asked to start it) or `connecting` (the other side has not answered yet).
     package var state: String
     /// Why it ended or is ending: `CallEndReason` as text; nil otherwise.
     package var reason: String?
@@ -22,9 +25,9 @@ package struct CallMessage: Codable, Equatable, Sendable {
     package var detail: String?
     /// Whether it is a missed call: it ended, and was not answered or declined anywhere.
     package var missed: Bool
-    /// ID of the push that started it.
-    package var pushId: String
-    /// The caller, from the payload or the handler.
+    /// ID of the push that started it; nil in an outgoing call.
+    package var pushId: String?
+    /// The caller, from the payload or the handler. In an outgoing call, this and the next two are who is called.
     package var caller: String?
     /// The caller's name, from the payload or the handler.
     package var callerName: String?
@@ -52,7 +55,7 @@ package struct CallMessage: Codable, Equatable, Sendable {
     package var claimMs: Int64?
     /// Milliseconds until the deadline of its state; nil once it has ended.
     package var deadlineMs: Int64?
-    /// Arrival time of the push that started it: ``UTCTime`` as text.
+    /// Arrival time of the push that started it, or of the request to call: ``UTCTime`` as text.
     package var receivedAt: String
     /// Its history, in order.
     package var timeline: [Hop]
@@ -68,7 +71,7 @@ extension CallMessage {
 
 /// An action that a handler has been asked for.
 package struct PendingActionMessage: Codable, Equatable, Sendable {
-    /// `CallAction` as text: `answer`, `end`, `hold`, `unhold`, `mute`, `unmute` or `dtmf`.
+    /// `CallAction` as text: `answer`, `start`, `end`, `hold`, `unhold`, `mute`, `unmute` or `dtmf`.
     package var action: String
     /// With `dtmf`: the digits to play.
     package var digits: String?
@@ -92,10 +95,10 @@ extension RestrictionMessage {
 
 /// One step in the history of a call or a push.
 package struct Hop: Codable, Equatable, Sendable {
-    /// `received`, `verified`, `journaled`, `woke`, `reported`, `rang`, `answered`, `connected`, `audioActive`,
-    /// `hungUp` or `ended`.
+    /// `received`, `verified`, `journaled`, `woke`, `reported`, `rang`, `answered`, `dialled`, `connecting`, `connected`,
+    /// `audioActive`, `hungUp` or `ended`.
     package var stage: String
-    /// Microseconds since the push's headers arrived.
+    /// Microseconds since the push's headers, or the request to call, arrived.
     package var atUs: Int64
 
     package init(stage: String, atUs: Int64) {

@@ -7,14 +7,18 @@ extension CallVerb {
     ///   - key: the call that it names.
     ///   - wake: the handler that sent it; nil for the owner.
     ///   - body: its body.
+    ///   - isOutgoing: whether the user of this device began the call.
     ///   - restriction: only for `report`: what keeps the call out, now that the handler has named the caller. It may
     ///     complete the report.
     /// - Throws: `invalidRequest` if the body isn't valid, `notPermitted` if only a handler may send it.
     package func event(
-        on key: CallKey, by wake: WakeID?, body: [UInt8], restriction: (inout CallUpdate) -> Restriction?
+        on key: CallKey, by wake: WakeID?, body: [UInt8], isOutgoing: Bool = false,
+        restriction: (inout CallUpdate) -> Restriction?
     ) throws(RingwakeError) -> Event {
         switch self {
         case .ring: return .ringConfirmed(key, by: wake)
+        case .connecting: return .progressed(key, .connecting, by: wake)
+        case .connected: return .progressed(key, .connected, by: wake)
         case .answer: return .answerRequested(key, others: try others(body))
         case .decline: return .declineRequested(key)
         case .end: return .endRequested(key)
@@ -48,9 +52,11 @@ extension CallVerb {
             return .actionFailed(key, try action(of: result), by: wake)
         case .ended:
             let name = try ControlBody.decode(CallEnding.self, from: body, empty: CallEnding()).reason ?? "remoteEnded"
-            guard let reason = CallEndReason(rawValue: name), CallEndReason.reportable.contains(reason) else {
-                let reasons = CallEndReason.reportable.map(\.rawValue).sorted().joined(separator: ", ")
-                throw RingwakeError(.invalidRequest, "a handler ends a call with one of \(reasons), not '\(name)'")
+            let known = isOutgoing ? CallEndReason.reportableOfOutgoing : CallEndReason.reportable
+            guard let reason = CallEndReason(rawValue: name), known.contains(reason) else {
+                let reasons = known.map(\.rawValue).sorted().joined(separator: ", ")
+                let kind = isOutgoing ? "an outgoing call" : "a call"
+                throw RingwakeError(.invalidRequest, "a handler ends \(kind) with one of \(reasons), not '\(name)'")
             }
             return .remoteEnded(key, reason, by: wake)
         }
@@ -59,8 +65,8 @@ extension CallVerb {
     /// The audio configuration in the body of `fulfill`; nil if absent.
     private func audioConfiguration(in result: ActionResult) throws(RingwakeError) -> AudioSessionConfiguration? {
         guard let audio = result.audio else { return nil }
-        guard [CallAction.answer, .unhold].contains(where: { $0.rawValue == result.action }) else {
-            throw RingwakeError(.invalidRequest, "'audio' goes with the action 'answer' or 'unhold'")
+        guard [CallAction.answer, .start, .unhold].contains(where: { $0.rawValue == result.action }) else {
+            throw RingwakeError(.invalidRequest, "'audio' goes with the action 'answer', 'start' or 'unhold'")
         }
         return try CallVerb.configuration(audio)
     }
@@ -76,13 +82,7 @@ extension CallVerb {
     }
 
     private func others(_ body: [UInt8]) throws(RingwakeError) -> OtherCalls? {
-        guard let name = try ControlBody.decode(CallAnswer.self, from: body, empty: CallAnswer()).others else {
-            return nil
-        }
-        guard let others = OtherCalls(rawValue: name) else {
-            throw RingwakeError(.invalidRequest, "'others' is 'hold' or 'end', not '\(name)'")
-        }
-        return others
+        try OtherCalls(inBody: try ControlBody.decode(CallAnswer.self, from: body, empty: CallAnswer()).others)
     }
 
     private func digits(_ body: [UInt8]) throws(RingwakeError) -> String {
@@ -114,11 +114,41 @@ extension CallReport {
     }
 
     private func kept(_ text: String?, _ name: String) throws(RingwakeError) -> String? {
+        try ShownText.kept(text, inMember: name)
+    }
+}
+
+extension CallStart {
+    /// Who is called. What the other side is reached by must be whole: it is refused, not shortened.
+    package func update() throws(RingwakeError) -> CallUpdate {
+        guard !to.isEmpty, to.utf8.count <= CallUpdate.maximumTextBytes else {
+            throw RingwakeError(
+                .invalidRequest, "'to' has 1 to \(CallUpdate.maximumTextBytes) bytes, not \(to.utf8.count)")
+        }
+        return CallUpdate(
+            caller: try ShownText.kept(to, inMember: "to"), callerName: try ShownText.kept(name, inMember: "name"),
+            hasVideo: video)
+    }
+}
+
+extension ShownText {
+    fileprivate static func kept(_ text: String?, inMember name: String) throws(RingwakeError) -> String? {
         guard let text else { return nil }
-        do throws(ShownText.ZeroByte) {
-            return try ShownText.kept(text)
+        do throws(ZeroByte) {
+            return try kept(text)
         } catch {
             throw RingwakeError(.invalidRequest, "'\(name)' holds a zero byte (U+0000); leave it out")
         }
+    }
+}
+
+extension OtherCalls {
+    /// The member `others` of a body.
+    package init?(inBody name: String?) throws(RingwakeError) {
+        guard let name else { return nil }
+        guard let others = OtherCalls(rawValue: name) else {
+            throw RingwakeError(.invalidRequest, "'others' is 'hold' or 'end', not '\(name)'")
+        }
+        self = others
     }
 }

@@ -20,7 +20,7 @@ extension EventRefusal {
         case .tooManyCalls(let app):
             RingwakeError(.limitReached, "\(app) has its maximum of active calls")
         case .tooManyPushes(let app):
-            RingwakeError(.limitReached, "pushes start calls of \(app) too fast")
+            RingwakeError(.limitReached, "calls of \(app) begin too fast")
         case .tooManyHandlers(let app):
             RingwakeError(.limitReached, "\(app) has its maximum of connected handlers; close one")
         case .othersStay(let key):
@@ -36,6 +36,10 @@ extension EventRefusal {
             RingwakeError(.conflict, "call '\(key.id)' has lost its handler, and none has claimed it yet")
         case .badDigits:
             RingwakeError(.invalidRequest, "digits are 1 to 32 of 0-9, *, #, A-D and ',' for a pause")
+        case .knownCall(let key):
+            RingwakeError(.conflict, "\(key.app) has a call '\(key.id)' already; give another id, or none")
+        case .cellularCall:
+            RingwakeError(.conflict, "the device is in a cellular call; end it first")
         case .struckOut(let app):
             RingwakeError(
                 .conflict,

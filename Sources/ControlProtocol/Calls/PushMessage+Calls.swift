@@ -65,7 +65,7 @@ extension PushMessage.State {
         case .woken: self = .woken
         case .reported, .confirmed: self = .reported
         case .ringing: self = .ringing
-        case .answering, .connected, .held: self = .answered
+        case .answering, .connected, .held, .dialling, .connecting: self = .answered
         // The user has ended the call, and its handler is cleaning up.
         case .ending: self = .ended
         case .ended:

@@ -6,12 +6,15 @@ extension EventMessage {
         package static let name = Name.call
 
         package enum CodingKeys: String, CodingKey, CaseIterable {
-            case app, call, number, state, endReason, deadlineMs, claimMs, muted, caller, identifiedAs, atUs
+            case app, call, number, outgoing, state, endReason, deadlineMs, claimMs, muted, caller, callerName, video
+            case identifiedAs, atUs
         }
 
         package var app, call: String
         /// Unique number of the call, even across restarts. A later call has a higher one.
         package var number: Int64
+        /// Whether the user of this device began the call; nil: no.
+        package var outgoing: Bool?
         /// `CallMessage.state`, after the event.
         package var state: String
         /// Why the call ended, or is ending.
@@ -22,11 +25,15 @@ extension EventMessage {
         package var claimMs: Int64?
         /// Whether the handler has muted the microphone.
         package var muted: Bool
-        /// The caller, once known.
+        /// The caller, once known; in an outgoing call, this and the next are who is called.
         package var caller: String?
+        /// The caller's name.
+        package var callerName: String?
+        /// Whether the call has video; nil: no, or unknown.
+        package var video: Bool?
         /// The caller according to an identification list: a guess.
         package var identifiedAs: String?
-        /// Microseconds since the push arrived.
+        /// Microseconds since the push, or the request to call, arrived.
         package var atUs: Int64
     }
 

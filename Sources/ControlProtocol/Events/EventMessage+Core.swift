@@ -7,10 +7,12 @@ extension EventMessage {
         self = .call(
             CallChange(
                 app: call.key.app.rawValue, call: call.key.id.rawValue, number: call.number,
-                state: call.machine.state.name.rawValue, endReason: call.machine.state.endReason?.rawValue,
+                outgoing: call.machine.isOutgoing ? true : nil, state: call.machine.state.name.rawValue,
+                endReason: call.machine.state.endReason?.rawValue,
                 deadlineMs: call.machine.stateDeadline.map { now.millisecondsLeft(until: $0) },
                 claimMs: call.machine.claimBy.map { now.millisecondsLeft(until: $0) },
-                muted: call.machine.isMuted, caller: call.update.caller, identifiedAs: call.update.identifiedAs,
+                muted: call.machine.isMuted, caller: call.update.caller, callerName: call.update.callerName,
+                video: call.update.hasVideo == true ? true : nil, identifiedAs: call.update.identifiedAs,
                 atUs: call.receivedAt.microseconds(until: now)))
     }
 

@@ -217,10 +217,10 @@ nonisolated final class Store {
         return .recorded
     }
 
-    /// Writes the record of a call. A call that has neither rung nor ended is only updated: its push adds it to the
-    /// journal, so that every call that a restart delivers again has its payload.
+    /// Writes the record of a call. One that a push started, and that has neither rung nor ended, is only updated: its
+    /// push adds it to the journal, so that every call that a restart delivers again has its payload.
     func write(_ call: CallRecord, times: BootTimes) throws(SQLiteFailure) {
-        if call.hasRung || call.state == .ended {
+        if call.isAddedByWrite {
             _ = try appendRing(call, times: times)
         } else {
             try StoreRows.bind(call, times: times, sealing: vault, to: statements.updateCall)

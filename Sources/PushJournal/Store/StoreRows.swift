@@ -181,6 +181,8 @@ nonisolated extension Provenance {
     var doorName: String {
         switch door {
         case .apns(let environment, _): environment.rawValue
+        // Of calls only: no push comes by it.
+        case .device: "device"
         }
     }
 

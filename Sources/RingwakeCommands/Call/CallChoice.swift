@@ -75,7 +75,7 @@ struct CallChoice {
             let others = active.isEmpty ? "no call is in progress" : "in progress: \(ids.named(active))"
             throw RingwakeError(
                 .notFound,
-                "the call '\(ended.call)' has ended\(ended.reason.map { " (\(CallText.reason($0)))" } ?? ""); \(others)"
+                "the call '\(ended.call)' has ended\(CallText.reason(of: ended)); \(others)"
             )
         }
         return active
@@ -120,9 +120,9 @@ extension CallChoice.Fit {
         case .hold, .dtmf: self.init(adjective: "connected") { $0.isIn(.connected) }
         case .unhold: self.init(adjective: "held") { $0.isIn(.held) }
         case .mute:
-            self.init(adjective: "connected and not muted") { $0.isIn(.connected, .held) && !$0.muted }
+            self.init(adjective: "connected and not muted") { $0.isIn(.connecting, .connected, .held) && !$0.muted }
         case .unmute: self.init(adjective: "muted") { $0.muted && !$0.hasEnded }
-        case .end, .report, .ring, .fulfill, .fail, .ended, .audio, .claim:
+        case .end, .report, .ring, .fulfill, .fail, .ended, .connecting, .connected, .audio, .claim:
             self.init(adjective: "in progress") { !$0.isIn(.ending, .ended) }
         }
     }

@@ -5,11 +5,12 @@ import RingwakeCore
 /// `ringwake call`
 struct CallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "call", "Show, answer, hold and end calls; report them from a handler.",
+        "call", "Begin, show, answer, hold and end calls; report them from a handler.",
         examples: """
             ringwake call list
             ringwake call list --missed
             ringwake call answer
+            ringwake call start sip:bob@example.com
             ringwake call show 7b0e
             ringwake call hold 7b0e
             ringwake call dtmf 1234#
@@ -29,7 +30,8 @@ struct CallCommand: ParsableCommand {
             CommandGroup(
                 name: "User",
                 subcommands: [
-                    CallListCommand.self, CallShowCommand.self, OtherCallsCommand<AnswerVerb>.self,
+                    CallListCommand.self, CallShowCommand.self, CallStartCommand.self,
+                    OtherCallsCommand<AnswerVerb>.self,
                     CallVerbCommand<DeclineVerb>.self,
                     CallVerbCommand<EndVerb>.self, CallVerbCommand<HoldVerb>.self, OtherCallsCommand<UnholdVerb>.self,
                     CallVerbCommand<MuteVerb>.self,
@@ -38,7 +40,8 @@ struct CallCommand: ParsableCommand {
             CommandGroup(
                 name: "Handler",
                 subcommands: [
-                    CallReportCommand.self, CallVerbCommand<RingVerb>.self, CallActionCommand<FulfillVerb>.self,
+                    CallReportCommand.self, CallVerbCommand<RingVerb>.self, CallVerbCommand<ConnectingVerb>.self,
+                    CallVerbCommand<ConnectedVerb>.self, CallActionCommand<FulfillVerb>.self,
                     CallActionCommand<FailVerb>.self,
                     CallEndedCommand.self, CallVerbCommand<ClaimVerb>.self,
                 ]),

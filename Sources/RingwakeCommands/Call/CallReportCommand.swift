@@ -67,11 +67,12 @@ struct EndReasonArgument: ExpressibleByArgument {
     let reason: CallEndReason
 
     init?(argument: String) {
-        guard let reason = CallEndReason(rawValue: argument), CallEndReason.reportable.contains(reason) else {
-            return nil
-        }
+        guard let reason = CallEndReason(rawValue: argument), Self.reasons.contains(reason) else { return nil }
         self.reason = reason
     }
 
-    static var allValueStrings: [String] { CallEndReason.reportable.map(\.rawValue).sorted() }
+    /// Of every call; the daemon refuses what doesn't fit.
+    private static let reasons = CallEndReason.reportable.union(CallEndReason.reportableOfOutgoing)
+
+    static var allValueStrings: [String] { reasons.map(\.rawValue).sorted() }
 }

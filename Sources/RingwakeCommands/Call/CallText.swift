@@ -8,7 +8,7 @@ enum CallText {
         table.add(["app", call.app])
         table.add(["state", state(of: call)])
         if let detail = call.detail { table.add(["detail", detail]) }
-        if !caller(of: call).isEmpty { table.add(["caller", caller(of: call)]) }
+        if !caller(of: call).isEmpty { table.add([call.outgoing == true ? "to" : "caller", caller(of: call)]) }
         if let restriction = call.restriction {
             table.add(["blocked by", RestrictionText.kind(restriction.kind)])
             if restriction.detail != call.detail { table.add(["", restriction.detail]) }
@@ -17,11 +17,11 @@ enum CallText {
         if call.muted { table.add(["muted", "yes"]) }
         if let audio = call.audio { table.add(["audio", text(of: audio)]) }
         for action in call.pending { table.add(["pending", text(of: action)]) }
-        if call.pushId != call.call { table.add(["push", call.pushId]) }
+        if let push = call.pushId, push != call.call { table.add(["push", push]) }
         if let team = call.team, let environment = call.environment {
             table.add(["sender", "team \(team), \(environment)"])
         }
-        table.add(["received", style.times.full(call.receivedAt)])
+        table.add([call.outgoing == true ? "begun" : "received", style.times.full(call.receivedAt)])
         if call.attempt > 1 { table.add(["attempt", "\(call.attempt)"]) }
         if call.ringer != "app" { table.add(["ringer", call.ringer]) }
         if let pid = call.pid { table.add(["handler", "pid \(pid)"]) }
@@ -34,16 +34,18 @@ enum CallText {
         let details = table.lines(indent: 2).map(TerminalText.printable)
         let lines = [style.bold("call " + TerminalText.printable(call.call))] + details + [""]
         return lines.joined(separator: "\n") + "\n"
-            + TimelineText.text(of: call.timeline, receivedAt: call.receivedAt, style: style)
+            + TimelineText.text(
+                of: call.timeline, receivedAt: call.receivedAt, since: call.outgoing == true ? "request" : "push",
+                style: style)
     }
 
     static func text(of list: CallListMessage, style: TextStyle) -> String {
         var table = TextTable([.left, .left, .left, .left, .left])
-        table.add([style.times.heading, "call", "app", "state", "caller"])
+        table.add([style.times.heading, "call", "app", "state", "caller, or called"])
         for call in list.calls {
             table.add([
                 style.times.short(call.receivedAt), call.call, call.app, state(of: call),
-                ([caller(of: call)] + remarks(on: call)).filter { !$0.isEmpty }.joined(separator: "  "),
+                ([other(of: call)] + remarks(on: call)).filter { !$0.isEmpty }.joined(separator: "  "),
             ])
         }
         var text = list.calls.isEmpty ? "no calls\n" : table.list(style: style)
@@ -55,17 +57,19 @@ enum CallText {
 
     /// `ID: connected, pending: hold`
     static func summary(of call: CallMessage) -> String {
-        "\(call.call): \(call.state)" + (call.reason.map { " (\(reason($0)))" } ?? "")
+        "\(call.call): \(call.state)" + reason(of: call)
             + (pending(of: call).map { ", \($0)" } ?? "")
     }
 
     /// `Alice <sip:alice@example.org>, ringing`: what tells one call from the others in a sentence.
     static func short(of call: CallMessage) -> String {
-        [caller(of: call), state(of: call)].filter { !$0.isEmpty }.joined(separator: ", ")
+        [other(of: call), state(of: call)].filter { !$0.isEmpty }.joined(separator: ", ")
     }
 
     /// Why a call ended, in words; an unknown reason is printed as received.
-    static func reason(_ reason: String) -> String { CallEndReason(rawValue: reason)?.words ?? reason }
+    static func reason(_ reason: String, isOutgoing: Bool = false) -> String {
+        CallEndReason(rawValue: reason)?.words(isOutgoing: isOutgoing) ?? reason
+    }
 
     /// `active on Headset`, `failed (mediaServicesFailed): WHY`
     private static func text(of audio: CallAudioMessage) -> String {
@@ -76,12 +80,17 @@ enum CallText {
 
     /// Pending actions that the state doesn't show.
     private static func pending(of call: CallMessage) -> String? {
-        let actions = call.pending.map(\.action).filter { $0 != "answer" && $0 != "end" }
+        let actions = call.pending.map(\.action).filter { !["answer", "start", "end"].contains($0) }
         return actions.isEmpty ? nil : "pending: " + actions.joined(separator: ", ")
     }
 
     private static func state(of call: CallMessage) -> String {
-        (call.missed ? "missed" : call.state) + (call.reason.map { " (\(reason($0)))" } ?? "")
+        (call.missed ? "missed" : call.state) + reason(of: call)
+    }
+
+    /// ` (caller hung up)`; empty before the end.
+    static func reason(of call: CallMessage) -> String {
+        call.reason.map { " (\(reason($0, isOutgoing: call.outgoing == true)))" } ?? ""
     }
 
     /// `NAME <HANDLE>`, and the name from an identification list; empty if nothing is known.
@@ -90,6 +99,12 @@ enum CallText {
         let locked = call.lockedBy.map { "locked (\($0))" }
         let words = [said, call.identifiedAs.map { "maybe \($0)" }, locked].compactMap { $0 }
         return words.joined(separator: ", ")
+    }
+
+    /// The caller, or `to` and who is called.
+    private static func other(of call: CallMessage) -> String {
+        let other = caller(of: call)
+        return call.outgoing == true && !other.isEmpty ? "to \(other)" : other
     }
 
     /// Remarks in a line of the list, after the state.

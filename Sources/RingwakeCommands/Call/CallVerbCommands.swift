@@ -59,6 +59,17 @@ enum RingVerb: CallVerbDeclaration {
     static let (verb, abstract) = (CallVerb.ring, "Handler: confirm the reported call, so that it rings.")
 }
 
+enum ConnectingVerb: CallVerbDeclaration {
+    static let verb = CallVerb.connecting
+    static let abstract = "Handler: report that the other side of an outgoing call is being reached."
+}
+
+enum ConnectedVerb: CallVerbDeclaration {
+    static let (verb, abstract) = (
+        CallVerb.connected, "Handler: report that the other side of an outgoing call answered."
+    )
+}
+
 enum ClaimVerb: CallVerbDeclaration {
     static let (verb, abstract) = (CallVerb.claim, "Handler: take over a call that has lost its handler.")
     static let details = """
@@ -169,7 +180,7 @@ enum FulfillVerb: CallVerbDeclaration {
 enum FailVerb: CallVerbDeclaration {
     static let (verb, abstract) = (CallVerb.fail, "Handler: report that the requested action failed.")
     static let details = """
-        If 'answer' or 'end' fails, the call ends. If another action fails, the call
+        If 'answer', 'start' or 'end' fails, the call ends. If another action fails, the call
         continues unchanged.
         """
 }

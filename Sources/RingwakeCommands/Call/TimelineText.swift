@@ -4,12 +4,13 @@ import ControlProtocol
 enum TimelineText {
     /// Each stage with the time since the push arrived, the time since the previous stage, and the time of day.
     ///
-    /// - Parameter receivedAt: when the push arrived, in the daemon's format; without it the column of times stays
-    ///   empty.
-    static func text(of timeline: [Hop], receivedAt: String, style: TextStyle) -> String {
+    /// - Parameters:
+    ///   - receivedAt: when the push arrived, in the daemon's format; without it the column of times stays empty.
+    ///   - start: what arrived then.
+    static func text(of timeline: [Hop], receivedAt: String, since start: String = "push", style: TextStyle) -> String {
         let arrival = UTCTime(receivedAt)
         var table = TextTable([.left, .right, .right, .left])
-        table.add(["stage", "since push", "step", arrival == nil ? "" : style.times.heading])
+        table.add(["stage", "since \(start)", "step", arrival == nil ? "" : style.times.heading])
         var previous: Int64?
         for hop in timeline {
             let step = previous.map { hop.atUs.subtractingReportingOverflow($0).partialValue }

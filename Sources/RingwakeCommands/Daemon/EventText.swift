@@ -26,8 +26,14 @@ struct EventText {
         case .wake(let event): ("", [event.app], [])
         case .call(let call):
             (
-                call.state, [call.app, call.call, call.caller, call.identifiedAs.map { "maybe \($0)" }],
-                (call.muted ? ["muted"] : []) + reason(call.endReason.map(CallText.reason)) + lost(call.claimMs)
+                call.state,
+                [
+                    call.app, call.call, call.outgoing == true ? call.caller.map { "to \($0)" } : call.caller,
+                    call.identifiedAs.map { "maybe \($0)" },
+                ],
+                (call.muted ? ["muted"] : [])
+                    + reason(call.endReason.map { CallText.reason($0, isOutgoing: call.outgoing == true) })
+                    + lost(call.claimMs)
             )
         case .action(let event):
             (
@@ -45,7 +51,7 @@ struct EventText {
                 reason(RestrictionText.kind(event.restriction.kind)) + [printable(event.restriction.detail)]
             )
         case .missed(let event):
-            ("", [event.app, event.call, event.caller], reason(event.endReason.map(CallText.reason)))
+            ("", [event.app, event.call, event.caller], reason(event.endReason.map { CallText.reason($0) }))
         case .cellular(let event): (event.active ? "in a call" : "no call", [], [])
         case .audioActivated(let event): ("", [event.app, event.call], [AudioText.line(of: event.route)])
         case .audioDeactivated(let event): ("", [event.app, event.call], [])

@@ -2,7 +2,7 @@
 package struct AwakeRule: Hashable, Sendable {
     /// Until when a call keeps the machine awake.
     package enum Span: String, Hashable, Sendable, CaseIterable {
-        /// Until the user answers or declines, or a deadline passes.
+        /// Until the user answers or declines, or a deadline passes; for an outgoing call, until the other side answers.
         case ringing
         /// Until the call ends.
         case call
@@ -16,7 +16,7 @@ package struct AwakeRule: Hashable, Sendable {
 
     func covers(_ state: CallStateMachine.State) -> Bool {
         switch state {
-        case .queued, .woken, .reported, .confirmed, .ringing, .answering: true
+        case .queued, .woken, .reported, .confirmed, .ringing, .answering, .dialling, .connecting: true
         case .connected, .ending: during == .call
         case .held: during == .call && held
         case .ended: false

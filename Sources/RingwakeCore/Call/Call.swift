@@ -6,7 +6,7 @@ package struct Call: Hashable, Sendable {
     package let key: CallKey
     /// The sender of its push, and how the push came in.
     package let provenance: Provenance
-    /// The id of the push that started it.
+    /// The id of the push that started it; empty without a push.
     package let pushID: String
     /// The collapse id of the push that started it. A later push with the same id takes its place while it waits.
     package let collapseID: String?
@@ -19,7 +19,7 @@ package struct Call: Hashable, Sendable {
     package private(set) var attempt = 0
     /// Its state.
     package private(set) var machine: CallStateMachine
-    /// What is known about the caller.
+    /// What is known about the caller; of an outgoing call: about who is called.
     package private(set) var update: CallUpdate
     /// Its app's configuration when its last handler was started or connected; until then, the present one.
     package private(set) var policy: AppPolicy
@@ -66,6 +66,24 @@ package struct Call: Hashable, Sendable {
         ]
     }
 
+    /// A queued outgoing call.
+    init(number: Int64, _ outgoing: OutgoingCall, _ policy: AppPolicy, at now: BootInstant) {
+        self.number = number
+        key = outgoing.key
+        provenance = .device
+        pushID = ""
+        collapseID = nil
+        receivedWallClock = outgoing.wallClock
+        isOneAttempt = false
+        let limit = now.advanced(by: policy.deadlines.ring)
+        machine = CallStateMachine(deadlines: policy.deadlines, ringBefore: limit, isOutgoing: true)
+        update = outgoing.update
+        self.policy = policy
+        ringer = policy.ringer
+        pushes = CallPushes(nil, startedBy: "", at: now, payloads: OutgoingCall.payloads(of: outgoing.update))
+        timeline = [TimelineEntry(.received, at: now)]
+    }
+
     /// Applies a changed configuration, while the call waits for a handler. Its deadlines stay.
     mutating func adopt(_ policy: AppPolicy) {
         self.policy = policy
@@ -95,7 +113,9 @@ package struct Call: Hashable, Sendable {
         wasEndedInFocus = progress?.wasEndedInFocus ?? false
         handler = progress?.handler
         claimStarts = progress?.claimStarts ?? 0
-        pushes = CallPushes(progress?.pushes, startedBy: record.pushID, at: arrival, payloads: payloads)
+        pushes = CallPushes(
+            progress?.pushes, startedBy: record.pushID, at: arrival,
+            payloads: record.isOutgoing && progress != nil ? OutgoingCall.payloads(of: record.update) : payloads)
         timeline = record.timeline
     }
 
@@ -127,7 +147,7 @@ package struct Call: Hashable, Sendable {
 
     /// Whether to notify the user of a missed call. A call that was restricted is not reported.
     var isToBeToldAsMissed: Bool {
-        machine.hasEnded && restriction == nil && timeline.isMissed(machine.state.endReason)
+        machine.hasEnded && restriction == nil && !machine.isOutgoing && timeline.isMissed(machine.state.endReason)
     }
 
     /// How many handlers get a call that its handlers leave without reporting it.
@@ -161,7 +181,7 @@ package struct Call: Hashable, Sendable {
         if let stage { note(stage, at: now) }
         if let stage = next.state.timelineStage { note(stage, at: now) }
         self.restriction = restriction ?? self.restriction
-        if case .woken = before.state { pushes.dropFetched() }
+        if before.state.isUnconfirmed { pushes.dropFetched() }
         if next.hasEnded { pushes.dropAll() }
         switch next.lease {
         case .taken, .offered: return outputs
@@ -217,7 +237,7 @@ package struct Call: Hashable, Sendable {
 
     /// The user hangs up: notes whether the call was in focus.
     mutating func noteHangUp() {
-        if case .connected = machine.state { wasEndedInFocus = true }
+        if [.dialling, .connecting, .connected].contains(machine.state.name) { wasEndedInFocus = true }
     }
 
     /// Stores the handler's configuration of the audio session.
@@ -235,7 +255,7 @@ package struct Call: Hashable, Sendable {
     /// Restores the call after a restart of the daemon within the same boot.
     mutating func restored(at now: BootInstant) {
         claimStarts = 0
-        if [.answering, .connected, .held, .ending].contains(machine.state.name) {
+        if [.answering, .connecting, .connected, .held, .ending].contains(machine.state.name) {
             audio = (audio ?? CallAudioState()).afterRestart
         }
         machine.restored(at: now)
@@ -275,7 +295,7 @@ package struct Call: Hashable, Sendable {
         let claim = isClaim ? [pushes.claim(receivedAt: receivedAt)] : []
         let given = transfer == .connection ? pushes.fetched : 0
         let new = pushes.unread.dropFirst(given).prefix(limit - claim.count)
-        if [.queued, .woken].contains(machine.state.name), transfer != .start {
+        if machine.state == .queued || machine.state.isUnconfirmed, transfer != .start {
             pushes.noteFetched(given + new.count)
         } else {
             pushes.drop(new.count)
@@ -286,7 +306,8 @@ package struct Call: Hashable, Sendable {
     /// The request that brings a push to the handler.
     func request(of push: CallPushes.Unread, for wake: WakeID, at now: BootInstant) -> WakeRequest {
         WakeRequest(
-            wake: wake, kind: push.kind, app: key.app, call: key.id, attempt: attempt,
+            wake: wake, kind: machine.isOutgoing && push.kind == .call ? .start : push.kind, app: key.app, call: key.id,
+            attempt: attempt,
             receivedAt: push.receivedAt, reportBy: machine.nextDeadline ?? now, payload: push.payload)
     }
 
@@ -307,8 +328,17 @@ extension CallStateMachine.State {
         case .reported: .reported
         case .ringing: .rang
         case .connected: .connected
+        case .connecting: .dialled
         case .ended: .ended
-        case .queued, .woken, .confirmed, .answering, .held, .ending: nil
+        case .queued, .woken, .confirmed, .answering, .held, .dialling, .ending: nil
+        }
+    }
+
+    /// Whether a handler got the call, and hasn't said so.
+    fileprivate var isUnconfirmed: Bool {
+        switch self {
+        case .woken, .dialling: true
+        default: false
         }
     }
 }

@@ -84,8 +84,11 @@ extension CallAudioNeeds {
 extension Call {
     /// Whether it comes into focus if no other call has it.
     fileprivate var takesFocus: Bool {
-        // Without a handler, nothing plays or records.
-        if case .connected = machine.state { machine.lease == .taken } else { false }
+        // Without a handler, nothing plays or records. While it connects, the app plays ringback or early media.
+        switch machine.state {
+        case .connected, .connecting: machine.lease == .taken
+        default: false
+        }
     }
 
     /// Whether it stays in focus.
@@ -99,8 +102,8 @@ extension CallStateMachine {
     /// lost its handler and another one may claim it within some seconds.
     fileprivate var isComingIntoFocus: Bool {
         switch state {
-        case .answering: true
-        case .connected: claimBy != nil
+        case .answering, .dialling: true
+        case .connected, .connecting: claimBy != nil
         case .held: isAsked(.unhold)
         default: false
         }

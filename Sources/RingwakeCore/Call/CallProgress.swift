@@ -60,6 +60,8 @@ package struct CallProgress: Hashable, Sendable, Decodable {
     let actionTime: Int64
     let connectedTime: Int64
     let claimTime: Int64
+    /// Of an outgoing call.
+    let dialTime: Int64?
     let ringer: CallRinger
     let audio: Audio?
     let activation: Int?
@@ -81,6 +83,7 @@ package struct CallProgress: Hashable, Sendable, Decodable {
         case actionTime = "action_time"
         case connectedTime = "connected_time"
         case claimTime = "claim_time"
+        case dialTime = "dial_time"
         case ringer, audio, activation
         case wasEndedInFocus = "ended_in_focus"
         case handlerNumber = "handler"
@@ -118,7 +121,8 @@ extension CallProgress {
             reportTime: machine.deadlines.report.saturatingNanoseconds,
             actionTime: machine.deadlines.action.saturatingNanoseconds,
             connectedTime: machine.deadlines.connected.saturatingNanoseconds,
-            claimTime: machine.deadlines.claim.saturatingNanoseconds, ringer: call.ringer,
+            claimTime: machine.deadlines.claim.saturatingNanoseconds,
+            dialTime: machine.isOutgoing ? machine.deadlines.dial.saturatingNanoseconds : nil, ringer: call.ringer,
             audio: call.audioConfiguration.map { Audio($0) }, activation: call.audio?.activation,
             wasEndedInFocus: call.wasEndedInFocus, handlerNumber: call.handler?.number, claimStarts: call.claimStarts,
             pushes: call.pushes.record(from: arrival))
@@ -141,6 +145,7 @@ extension CallProgress {
         row.add("claim_starts", claimStarts)
         row.add("claim_time", claimTime)
         row.add("connected_time", connectedTime)
+        row.add("dial_time", dialTime)
         row.add("ended_in_focus", wasEndedInFocus)
         row.add("handler", handlerNumber)
         row.add("lease", lease)
@@ -168,7 +173,9 @@ extension CallProgress {
     var isSound: Bool {
         (handlerNumber.map { WakeID.numbers.contains($0) } ?? true) && pushes.isSound
             && pending.count <= InCallActions.maximum
-            && [reportTime, actionTime, connectedTime, claimTime].allSatisfy { (0...Self.longestTime).contains($0) }
+            && [reportTime, actionTime, connectedTime, claimTime, dialTime ?? 0].allSatisfy {
+                (0...Self.longestTime).contains($0)
+            }
             && (audio == nil || audio?.configuration != nil) && (activation ?? 0) >= 0
             && (claimBy != nil) == (lease == .lost || lease == .offered)
     }
@@ -184,13 +191,15 @@ extension CallStateMachine {
             let isEnded = record.state == .ended
             self.init(
                 deadlines: deadlines, ringBefore: record.ringBefore,
-                state: isEnded ? .ended(record.reason ?? .failed, detail: record.detail) : .queued)
+                state: isEnded ? .ended(record.reason ?? .failed, detail: record.detail) : .queued,
+                isOutgoing: record.isOutgoing)
             return
         }
         deadlines.report = .nanoseconds(progress.reportTime)
         deadlines.action = .nanoseconds(progress.actionTime)
         deadlines.connected = .nanoseconds(progress.connectedTime)
         deadlines.claim = .nanoseconds(progress.claimTime)
+        if let time = progress.dialTime { deadlines.dial = .nanoseconds(time) }
         let until = arrival.advanced(byOffset: progress.until ?? 0)
         let state: State =
             switch record.state {
@@ -202,6 +211,8 @@ extension CallStateMachine {
             case .answering: .answering(fulfillBy: until)
             case .connected: .connected(until: until)
             case .held: .held(until: until)
+            case .dialling: .dialling(fulfillBy: until)
+            case .connecting: .connecting(until: until)
             case .ending: .ending(record.reason ?? .localEnded, fulfillBy: until)
             case .ended: .ended(record.reason ?? .failed, detail: record.detail)
             }
@@ -218,6 +229,7 @@ extension CallStateMachine {
         }
         self.init(
             deadlines: deadlines, ringBefore: record.ringBefore, state: state, lease: lease,
-            actions: InCallActions(pending: pending, isMuted: progress.isMuted, yields: progress.yields))
+            actions: InCallActions(pending: pending, isMuted: progress.isMuted, yields: progress.yields),
+            isOutgoing: record.isOutgoing)
     }
 }

@@ -75,6 +75,9 @@ package struct CallRecord: Hashable, Sendable {
     /// Whether it may have rung: the ring was requested, and begins as soon as this record is durable.
     package var mayHaveRung: Bool { hasRung || (state == .confirmed && progress?.retryAt == nil) }
 
+    /// Whether its row is the first that the journal gets of it: no push brings it there.
+    package var isAddedByWrite: Bool { isOutgoing || hasRung || state == .ended }
+
     /// When the ring was requested, if the record doesn't yet say that it began.
     var ringRequestedAt: BootInstant? {
         guard !hasRung, mayHaveRung, let progress, let until = progress.until else { return nil }
@@ -82,8 +85,11 @@ package struct CallRecord: Hashable, Sendable {
     }
 
     /// Whether the call belongs in the list of missed calls: it ended, and nobody answered or declined it on any
-    /// device.
-    package var isMissed: Bool { state == .ended && timeline.isMissed(reason) }
+    /// device. A call that this device began never does.
+    package var isMissed: Bool { state == .ended && !isOutgoing && timeline.isMissed(reason) }
+
+    /// Whether the user of this device began it.
+    package var isOutgoing: Bool { provenance.door == .device }
 }
 
 extension [TimelineEntry] {

@@ -13,6 +13,8 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
     /// For a push over APNs. Another kind of ``Provenance/Door`` will add keys of its own.
     private let topic: String?
     private let environment: PushEnvironment?
+    /// Whether the call was begun on this device, without a push.
+    private let isOutgoing: Bool?
     private let push: String
     private let collapseID: String?
     private let isOneAttempt: Bool
@@ -31,6 +33,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
 
     private enum CodingKeys: String, CodingKey {
         case topic, environment, push
+        case isOutgoing = "outgoing"
         case collapseID = "collapse_id"
         case isOneAttempt = "one_attempt"
         case reason, detail, restriction, caller
@@ -54,8 +57,10 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
             case .apns(let environment, let topic):
                 row.add("environment", environment)
                 row.add("topic", topic.rawValue)
+            case .device: break
             }
             row.add("one_attempt", record.isOneAttempt)
+            if record.isOutgoing { row.add("outgoing", true) }
             if let progress = record.progress { row.add("progress", progress.write) }
             row.add("push", record.pushID)
             row.add("reason", record.reason)
@@ -85,7 +90,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
         receivedAt arrival: BootInstant, receivedWallClock: Int64?, caller separate: CallerSnapshot? = nil
     ) -> CallRecord? {
         guard CallRecord.numbers.contains(number), CallRecord.attempts.contains(attempt), ringTime >= 0,
-            progress?.isSound ?? true, let topic, let environment
+            progress?.isSound ?? true, let provenance = provenance(sender)
         else { return nil }
         var timeline = [TimelineEntry(.received, at: arrival)]
         for (word, offset) in times {
@@ -95,8 +100,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
         timeline[1...].sort()
         var record = CallRecord(
             number: number, key: key,
-            provenance: Provenance(sender: sender, door: .apns(environment, Topic(topic))), pushID: push, state: state,
-            reason: reason, detail: detail,
+            provenance: provenance, pushID: push, state: state, reason: reason, detail: detail,
             update: CallUpdate(
                 caller: separate?.caller ?? caller, callerName: separate?.callerName ?? callerName,
                 hasVideo: hasVideo, identifiedAs: separate?.identifiedAs ?? identifiedAs),
@@ -107,5 +111,11 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
         record.restriction = restriction
         record.progress = state == .ended ? nil : progress
         return record
+    }
+
+    private func provenance(_ sender: String) -> Provenance? {
+        if isOutgoing == true { return .device }
+        guard let topic, let environment else { return nil }
+        return Provenance(sender: sender, door: .apns(environment, Topic(topic)))
     }
 }

@@ -18,6 +18,10 @@ extension CallStateMachine {
         case connected(until: BootInstant)
         /// Like *connected*.
         case held(until: BootInstant)
+        /// An outgoing call: the handler must send exactly one fulfill or fail, or report how far the call is.
+        case dialling(fulfillBy: BootInstant)
+        /// An outgoing call: the handler calls the other side, which has not answered yet.
+        case connecting(until: BootInstant)
         /// The handler must send exactly one fulfill or fail.
         case ending(CallEndReason, fulfillBy: BootInstant)
         /// Final: no function leaves this state.
@@ -25,7 +29,8 @@ extension CallStateMachine {
 
         /// A state without its associated values, by its name in the control API and the journal.
         package enum Name: String, Sendable, Codable, CaseIterable {
-            case queued, woken, reported, confirmed, ringing, answering, connected, held, ending, ended
+            case queued, woken, reported, confirmed, ringing, answering, connected, held, dialling, connecting, ending
+            case ended
         }
 
         package var name: Name {
@@ -38,6 +43,8 @@ extension CallStateMachine {
             case .answering: .answering
             case .connected: .connected
             case .held: .held
+            case .dialling: .dialling
+            case .connecting: .connecting
             case .ending: .ending
             case .ended: .ended
             }
@@ -47,7 +54,8 @@ extension CallStateMachine {
         var limit: BootInstant? {
             switch self {
             case .woken(let limit), .reported(let limit), .confirmed(let limit, _), .ringing(let limit),
-                .answering(let limit), .connected(let limit), .held(let limit), .ending(_, let limit):
+                .answering(let limit), .connected(let limit), .held(let limit), .dialling(let limit),
+                .connecting(let limit), .ending(_, let limit):
                 limit
             case .queued, .ended: nil
             }
@@ -59,7 +67,7 @@ extension CallStateMachine {
             case .queued: ringBefore
             case .woken(let limit), .reported(let limit): min(limit, ringBefore)
             case .confirmed(let limit, let retry): min(limit, ringBefore, retry ?? limit)
-            case .ringing, .answering, .connected, .held, .ending, .ended: limit
+            case .ringing, .answering, .connected, .held, .dialling, .connecting, .ending, .ended: limit
             }
         }
 
@@ -68,7 +76,7 @@ extension CallStateMachine {
             switch self {
             case .queued, .woken, .reported, .confirmed: .handlerFailed
             case .ringing: .declined
-            case .answering, .connected, .held: .localEnded
+            case .answering, .connected, .held, .dialling, .connecting: .localEnded
             case .ending(let reason, _), .ended(let reason, _): reason
             }
         }
@@ -77,7 +85,7 @@ extension CallStateMachine {
         var awaitsRing: Bool {
             switch self {
             case .queued, .woken, .reported, .confirmed: true
-            case .ringing, .answering, .connected, .held, .ending, .ended: false
+            case .ringing, .answering, .connected, .held, .dialling, .connecting, .ending, .ended: false
             }
         }
 
@@ -85,7 +93,7 @@ extension CallStateMachine {
         var isConfirmed: Bool {
             switch self {
             case .confirmed, .ringing, .answering, .connected, .held: true
-            case .queued, .woken, .reported, .ending, .ended: false
+            case .queued, .woken, .reported, .dialling, .connecting, .ending, .ended: false
             }
         }
 
@@ -98,11 +106,13 @@ extension CallStateMachine {
         package var endReason: CallEndReason? {
             switch self {
             case .ending(let reason, _), .ended(let reason, _): reason
-            case .queued, .woken, .reported, .confirmed, .ringing, .answering, .connected, .held: nil
+            case .queued, .woken, .reported, .confirmed, .ringing, .answering, .connected, .held, .dialling,
+                .connecting:
+                nil
             }
         }
 
-        /// Gives the handler new deadlines: `reportBy` before the ring, `actBy` for the answer and the end. In
+        /// Gives the handler new deadlines: `reportBy` before the ring, `actBy` for the answer, the start and the end. In
         /// *confirmed*, the journal has to be asked again for the ring.
         mutating func extend(reportBy: BootInstant, actBy: BootInstant) {
             switch self {
@@ -110,8 +120,9 @@ extension CallStateMachine {
             case .reported: self = .reported(confirmBy: reportBy)
             case .confirmed: self = .confirmed(by: reportBy, retryAt: nil)
             case .answering: self = .answering(fulfillBy: actBy)
+            case .dialling: self = .dialling(fulfillBy: actBy)
             case .ending(let reason, _): self = .ending(reason, fulfillBy: actBy)
-            case .queued, .ringing, .connected, .held, .ended: break
+            case .queued, .ringing, .connected, .held, .connecting, .ended: break
             }
         }
 
@@ -120,12 +131,13 @@ extension CallStateMachine {
             if case .ended(_, let detail) = self { detail } else { nil }
         }
 
-        /// The answer or end that the handler has to fulfill or fail in this state.
+        /// The answer, start or end that the handler has to fulfill or fail in this state.
         package var pendingAction: PendingAction? {
             switch self {
             case .answering(let deadline): PendingAction(.answer, by: deadline)
+            case .dialling(let deadline): PendingAction(.start, by: deadline)
             case .ending(_, let deadline): PendingAction(.end, by: deadline)
-            case .queued, .woken, .reported, .confirmed, .ringing, .connected, .held, .ended: nil
+            case .queued, .woken, .reported, .confirmed, .ringing, .connected, .held, .connecting, .ended: nil
             }
         }
     }
@@ -222,9 +234,10 @@ extension CallStateMachine {
     func isDone(_ action: CallAction) -> Bool {
         switch (state.name, action) {
         case (.connected, .answer), (.held, .answer), (.ended, .end): true
+        case (.connecting, .start), (.connected, .start), (.held, .start): isOutgoing
         case (.held, .hold), (.connected, .unhold): !isAsked(action)
-        case (.connected, .mute), (.held, .mute): isMuted && !isAsked(action)
-        case (.connected, .unmute), (.held, .unmute): !isMuted && !isAsked(action)
+        case (.connected, .mute), (.held, .mute), (.connecting, .mute): isMuted && !isAsked(action)
+        case (.connected, .unmute), (.held, .unmute), (.connecting, .unmute): !isMuted && !isAsked(action)
         default: false
         }
     }

@@ -1,4 +1,4 @@
-/// The life of one call.
+/// The life of one call. An outgoing one goes another way until it is *connected* (``OutgoingCall``).
 ///
 ///     start --> queued --wake--> woken --report--> reported --confirmRing--> confirmed --ringJournaled--> ringing
 ///                 |                |                  |                         |                         |
@@ -28,30 +28,33 @@ package struct CallStateMachine: Hashable, Sendable {
     /// Whether a handler has the call.
     package private(set) var lease: Lease
     /// The user's requests to a connected or held call.
-    private(set) var actions: InCallActions
-    /// The call must not start to ring at this instant or later.
+    var actions: InCallActions
+    /// The call must not start to ring at this instant or later. An outgoing one must have a handler before.
     package let ringBefore: BootInstant
     /// The maximum durations of its states.
     package let deadlines: CallDeadlines
+    /// Whether the user of this device began it.
+    package let isOutgoing: Bool
 
     /// The delay before the journal is asked again after it failed to record a ring.
     private static let journalRetry = Duration.milliseconds(500)
 
     /// A new call in state *queued*.
-    package init(deadlines: CallDeadlines, ringBefore: BootInstant) {
-        self.init(deadlines: deadlines, ringBefore: ringBefore, state: .queued)
+    package init(deadlines: CallDeadlines, ringBefore: BootInstant, isOutgoing: Bool = false) {
+        self.init(deadlines: deadlines, ringBefore: ringBefore, state: .queued, isOutgoing: isOutgoing)
     }
 
     /// A call restored to a given state.
     init(
         deadlines: CallDeadlines, ringBefore: BootInstant, state: State, lease: Lease = .taken,
-        actions: InCallActions = InCallActions()
+        actions: InCallActions = InCallActions(), isOutgoing: Bool = false
     ) {
         self.deadlines = deadlines
         self.ringBefore = ringBefore
         self.state = state
         self.lease = lease
         self.actions = actions
+        self.isOutgoing = isOutgoing
     }
 
     /// When ``advance(to:fallback:)`` has something to do; nil once the call has ended.
@@ -78,17 +81,23 @@ package struct CallStateMachine: Hashable, Sendable {
     package var hasEnded: Bool { state.isEnded }
 
     /// Whether the user talks in the call, or is about to.
-    var isOnTheLine: Bool { state.name == .answering || state.name == .connected || isAsked(.unhold) }
+    var isOnTheLine: Bool {
+        switch state.name {
+        case .queued: isOutgoing
+        case .answering, .dialling, .connecting, .connected: true
+        default: isAsked(.unhold)
+        }
+    }
 
-    private mutating func enter(_ next: State) -> [Output] {
+    mutating func enter(_ next: State) -> [Output] {
         state = next
-        if next.name != .connected, next.name != .held { actions.removeAll() }
+        if ![.connecting, .connected, .held].contains(next.name) { actions.removeAll() }
         // A call that has ended need not be claimed.
         if case .ended = next { lease = .taken }
         return [.entered(next)]
     }
 
-    private mutating func finish(_ reason: CallEndReason, _ detail: String? = nil) -> [Output] {
+    mutating func finish(_ reason: CallEndReason, _ detail: String? = nil) -> [Output] {
         enter(.ended(reason, detail: detail))
     }
 
@@ -97,7 +106,7 @@ package struct CallStateMachine: Hashable, Sendable {
     /// A handler was asked to start for the call, or has fetched it.
     package mutating func wake(at now: BootInstant) throws(Refusal) -> [Output] {
         guard case .queued = state else { throw Refusal(state: state) }
-        return enter(.woken(reportBy: now.advanced(by: deadlines.report)))
+        return isOutgoing ? dial(by: actBy(now)) : enter(.woken(reportBy: now.advanced(by: deadlines.report)))
     }
 
     /// The handler reported the call: provisional, it does not ring yet. Changes nothing if the call is reported already.
@@ -153,7 +162,7 @@ package struct CallStateMachine: Hashable, Sendable {
 
     /// The handler failed before the call rang. The call ends, or the daemon makes it ring if there is time.
     private mutating func fallBack(_ fallback: CallFallback, _ detail: String?, at now: BootInstant) -> [Output] {
-        guard fallback == .ring, now < ringBefore else { return finish(.handlerFailed, detail) }
+        guard fallback == .ring, !isOutgoing, now < ringBefore else { return finish(.handlerFailed, detail) }
         lease = .absent
         // The journal has already been asked, or will be asked again.
         if case .confirmed = state { return [.changed] }
@@ -202,9 +211,9 @@ package struct CallStateMachine: Hashable, Sendable {
         let reason: CallEndReason
         switch state {
         // No handler knows the call, so none is asked.
-        case .queued: return finish(.declined)
+        case .queued: return finish(isOutgoing ? .localEnded : .declined)
         case .woken, .reported, .confirmed, .ringing: reason = .declined
-        case .answering, .connected, .held: reason = .localEnded
+        case .answering, .connected, .held, .dialling, .connecting: reason = .localEnded
         case .ending, .ended: throw Refusal(state: state)
         }
         return lease == .taken ? askToEnd(reason, at: now) : finish(reason)
@@ -215,48 +224,7 @@ package struct CallStateMachine: Hashable, Sendable {
         return enter(.ending(reason, fulfillBy: deadline)) + [.request(PendingAction(.end, by: deadline))]
     }
 
-    /// The user holds the call. Changes nothing if it is held already.
-    package mutating func hold(at now: BootInstant) throws(Refusal) -> [Output] {
-        Self.changed(asking: try actions.setHeld(true, in: state, lease, by: actBy(now)))
-    }
-
-    /// The user resumes a held call. Changes nothing if it is connected.
-    package mutating func unhold(at now: BootInstant) throws(Refusal) -> [Output] {
-        Self.changed(asking: try actions.setHeld(false, in: state, lease, by: actBy(now)))
-    }
-
-    /// The user mutes or unmutes the microphone.
-    package mutating func mute(_ isOn: Bool, at now: BootInstant) throws(Refusal) -> [Output] {
-        Self.changed(asking: try actions.mute(isOn, in: state, lease, by: actBy(now)))
-    }
-
-    /// The user plays digits.
-    package mutating func play(_ digits: String, at now: BootInstant) throws(Refusal) -> [Output] {
-        Self.changed(asking: try actions.play(digits, in: state, lease, deadlines.action, at: now))
-    }
-
-    /// A cellular call began: the call is held now, or as soon as that is possible.
-    package mutating func yield(at now: BootInstant) -> [Output] {
-        guard isOnTheLine else { return [] }
-        actions.setYields(true)
-        return holdIfDue(at: now)
-    }
-
-    /// The cellular call has ended, so a call that is not held yet need not be.
-    package mutating func yieldNoMore() -> [Output] {
-        actions.setYields(false)
-        return []
-    }
-
-    private mutating func holdIfDue(at now: BootInstant) -> [Output] {
-        Self.changed(asking: actions.holdIfDue(in: state, lease, by: actBy(now)))
-    }
-
-    private static func changed(asking action: PendingAction?) -> [Output] {
-        action.map { [.changed, .request($0)] } ?? []
-    }
-
-    private func actBy(_ now: BootInstant) -> BootInstant { now.advanced(by: deadlines.action) }
+    func actBy(_ now: BootInstant) -> BootInstant { now.advanced(by: deadlines.action) }
 
     // MARK: - Answers of the handler
 
@@ -267,6 +235,8 @@ package struct CallStateMachine: Hashable, Sendable {
         case (.answering, .answer):
             try checkTaken()
             return enter(.connected(until: now.advanced(by: deadlines.connected))) + holdIfDue(at: now)
+        case (.dialling, .start):
+            return try report(.dialled, at: now)
         case (.ending(let reason, _), .end):
             return finish(reason)
         case (.connected(let until), .hold):
@@ -275,8 +245,8 @@ package struct CallStateMachine: Hashable, Sendable {
         case (.held(let until), .unhold):
             try actions.answered(action, isFulfilled: true, in: state, lease)
             return enter(.connected(until: until)) + holdIfDue(at: now)
-        case (.connected, .mute), (.held, .mute), (.connected, .unmute), (.held, .unmute), (.connected, .dtmf),
-            (.held, .dtmf):
+        case (.connected, .mute), (.held, .mute), (.connecting, .mute), (.connected, .unmute), (.held, .unmute),
+            (.connecting, .unmute), (.connected, .dtmf), (.held, .dtmf):
             try actions.answered(action, isFulfilled: true, in: state, lease)
             return [.changed]
         default:
@@ -288,13 +258,15 @@ package struct CallStateMachine: Hashable, Sendable {
     /// leaves the call as it was. Changes nothing if the call has ended.
     package mutating func fail(_ action: CallAction) throws(Refusal) -> [Output] {
         switch (state, action) {
-        case (.ended, .answer), (.ended, .end): return []
+        case (.ended, .answer), (.ended, .start), (.ended, .end): return []
         case (.answering, .answer):
             try checkTaken()
             return finish(.failed, "the handler could not answer")
+        case (.dialling, .start):
+            return finish(.failed, "the handler could not call the other side")
         case (.ending(let reason, _), .end):
             return finish(reason, "the handler could not end it in good order")
-        case (.connected, _), (.held, _):
+        case (.connected, _), (.held, _), (.connecting, _):
             try actions.answered(action, isFulfilled: false, in: state, lease)
             return [.changed]
         default:
@@ -321,8 +293,10 @@ package struct CallStateMachine: Hashable, Sendable {
         switch state {
         case .woken, .reported, .confirmed:
             lease == .taken ? fallBack(fallback, detail, at: now) + [.strike(failure)] : []
-        case .ringing, .answering, .connected, .held:
+        case .ringing, .answering, .connected, .held, .connecting:
             lease.lose(claimBy: now.advanced(by: deadlines.claim)) ? [.changed, .strike(failure)] : []
+        // It may have reached the other side, so no other handler calls there again.
+        case .dialling: finish(.handlerFailed, detail) + [.strike(failure)]
         case .ending(let reason, _): finish(reason)
         case .queued, .ended: []
         }
@@ -361,8 +335,9 @@ package struct CallStateMachine: Hashable, Sendable {
     package mutating func handlerLostAtRestart(at now: BootInstant) -> [Output] {
         switch state {
         case .woken, .reported, .confirmed: lease == .taken ? enter(.queued) : []
-        case .ringing, .answering, .connected, .held:
+        case .ringing, .answering, .connected, .held, .connecting:
             lease.lose(claimBy: now.advanced(by: deadlines.claim)) ? [.changed] : []
+        case .dialling: finish(.handlerFailed, "its handler ended with ringwaked while it called the other side")
         case .ending(let reason, _): finish(reason)
         case .queued, .ended: []
         }

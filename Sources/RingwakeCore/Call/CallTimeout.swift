@@ -29,6 +29,8 @@ extension CallTimeout {
             return
         }
         switch call.state {
+        case .queued where call.isOutgoing:
+            self.init(reason: .failed, detail: "no handler of the app took it in time")
         case .queued:
             self.init(reason: .expired, detail: "the app's handler was busy and did not fetch it in time")
         case .woken:
@@ -42,8 +44,12 @@ extension CallTimeout {
         case .confirmed:
             self.init(
                 reason: .failed, detail: "the journal could not record in time that it rings", stopsHandler: true)
-        case .ringing:
+        case .ringing, .connecting:
             self.init(reason: .unanswered)
+        case .dialling:
+            self.init(
+                reason: .handlerFailed, detail: "the handler did not call the other side within \(times.action)",
+                strike: .didNotAct, stopsHandler: true)
         case .answering:
             // Without a handler, no strike is due.
             let isTaken = call.lease == .taken

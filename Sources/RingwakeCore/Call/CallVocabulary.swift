@@ -10,7 +10,7 @@ package enum CallEndReason: String, Sendable, Codable, CaseIterable {
     case answeredElsewhere
     /// The user declined on another device.
     case declinedElsewhere
-    /// The user declined on this device.
+    /// The user declined on this device; of an outgoing call: the other side declined.
     case declined
     /// The user hung up on this device.
     case localEnded
@@ -24,19 +24,32 @@ package enum CallEndReason: String, Sendable, Codable, CaseIterable {
     case restricted
     /// Its caller is on a block list.
     case blocked
-    /// Another call was active, and the app's policy rejects further calls then.
+    /// Another call was active, and the app's policy rejects further calls then; of an outgoing call: the other side is
+    /// busy.
     case busy
     /// A later push with its collapse id took its place before a handler had it.
     case replaced
 
     /// The reasons that a handler may give when it reports that a call has ended; CallKit's `CXCallEndedReason`.
     package static let reportable = Set(allCases.filter(\.facts.isReportable))
+    /// The same for an outgoing call, of which no other device of the user knows.
+    package static let reportableOfOutgoing: Set<CallEndReason> = [
+        .failed, .remoteEnded, .unanswered, .busy, .declined,
+    ]
     /// The reasons that a push may give when it cancels a call. Any other value means ``cancelled``.
     package static let ofPushes = Set(allCases.filter(\.facts.isOfPushes))
     /// Whether a call that ended for this reason, and that nobody answered, counts as missed.
     package var isMissed: Bool { facts.isMissed }
     /// The reason in words, to stand in brackets after the state of a call: `ended (you hung up)`.
-    package var words: String { facts.words }
+    package func words(isOutgoing: Bool) -> String {
+        guard isOutgoing else { return facts.words }
+        return switch self {
+        case .remoteEnded: "the other side hung up"
+        case .declined: "the other side declined"
+        case .busy: "the other side is busy"
+        default: facts.words
+        }
+    }
 
     /// The properties of each reason.
     private var facts: (isReportable: Bool, isOfPushes: Bool, isMissed: Bool, words: String) {
@@ -63,6 +76,8 @@ package enum CallEndReason: String, Sendable, Codable, CaseIterable {
 package enum CallAction: String, Sendable, Codable, CaseIterable {
     /// Accept the call: the user answered.
     case answer
+    /// Call the other side: the user began an outgoing call; CallKit's `CXStartCallAction`.
+    case start
     /// End the call: the user declined or hung up.
     case end
     /// Stop sending and playing media, and notify the peer; CallKit's `CXSetHeldCallAction` with `isOnHold`.
@@ -124,16 +139,20 @@ package struct CallDeadlines: Hashable, Sendable {
     package var connected: Duration
     /// How long a ringing or active call waits for another handler after it lost its own.
     package var claim: Duration
+    /// How long an outgoing call waits for the other side to answer: as long as a proxy waits at least for the answer to
+    /// an INVITE (timer C, RFC 3261 section 16.6).
+    package var dial: Duration
 
     package init(
         report: Duration = .seconds(5), ring: Duration = .seconds(45), action: Duration = .seconds(10),
-        connected: Duration = .seconds(4 * 3600), claim: Duration = .seconds(5)
+        connected: Duration = .seconds(4 * 3600), claim: Duration = .seconds(5), dial: Duration = .seconds(180)
     ) {
         self.report = report
         self.ring = ring
         self.action = action
         self.connected = connected
         self.claim = claim
+        self.dial = dial
     }
 }
 
@@ -181,7 +200,7 @@ package struct TimelineEntry: Hashable, Comparable, Sendable {
 
     /// The stages of a call from the sender to its end.
     package enum Stage: String, Sendable, Codable, CaseIterable {
-        /// The push's headers arrived.
+        /// The push's headers arrived; of an outgoing call: it was requested.
         case received
         /// The push passed all checks of its ``Provenance/Door``.
         case verified
@@ -195,7 +214,11 @@ package struct TimelineEntry: Hashable, Comparable, Sendable {
         case rang
         /// The user answered.
         case answered
-        /// The handler fulfilled the answer.
+        /// The handler calls the other side.
+        case dialled
+        /// The other side is being reached, as the handler reported: it rings, for example.
+        case connecting
+        /// The handler fulfilled the answer; of an outgoing call: the other side answered.
         case connected
         /// The audio session became active: the handler may open its streams.
         case audioActive

@@ -79,7 +79,7 @@ struct InCallActions: Hashable, Sendable {
     mutating func mute(
         _ isOn: Bool, in state: State, _ lease: Lease, by deadline: BootInstant
     ) throws(Refusal) -> PendingAction? {
-        guard [.connected, .held].contains(state.name) else { throw Refusal(state: state) }
+        guard [.connecting, .connected, .held].contains(state.name) else { throw Refusal(state: state) }
         guard isOn != isMuted || contains(.mute) || contains(.unmute) else { return nil }
         return try request(
             isOn ? .mute : .unmute, unless: isMuted ? .unmute : .mute, in: state, lease, by: deadline)
@@ -155,5 +155,50 @@ struct InCallActions: Hashable, Sendable {
     /// Gives the handler until `deadline` at least.
     mutating func extend(to deadline: BootInstant) {
         pending = pending.map { PendingAction($0.action, digits: $0.digits, by: max($0.by, deadline)) }
+    }
+}
+
+// MARK: - Requests of the user in a call
+
+extension CallStateMachine {
+    /// The user holds the call. Changes nothing if it is held already.
+    package mutating func hold(at now: BootInstant) throws(Refusal) -> [Output] {
+        Self.changed(asking: try actions.setHeld(true, in: state, lease, by: actBy(now)))
+    }
+
+    /// The user resumes a held call. Changes nothing if it is connected.
+    package mutating func unhold(at now: BootInstant) throws(Refusal) -> [Output] {
+        Self.changed(asking: try actions.setHeld(false, in: state, lease, by: actBy(now)))
+    }
+
+    /// The user mutes or unmutes the microphone.
+    package mutating func mute(_ isOn: Bool, at now: BootInstant) throws(Refusal) -> [Output] {
+        Self.changed(asking: try actions.mute(isOn, in: state, lease, by: actBy(now)))
+    }
+
+    /// The user plays digits.
+    package mutating func play(_ digits: String, at now: BootInstant) throws(Refusal) -> [Output] {
+        Self.changed(asking: try actions.play(digits, in: state, lease, deadlines.action, at: now))
+    }
+
+    /// A cellular call began: the call is held now, or as soon as that is possible.
+    package mutating func yield(at now: BootInstant) -> [Output] {
+        guard isOnTheLine else { return [] }
+        actions.setYields(true)
+        return holdIfDue(at: now)
+    }
+
+    /// The cellular call has ended, so a call that is not held yet need not be.
+    package mutating func yieldNoMore() -> [Output] {
+        actions.setYields(false)
+        return []
+    }
+
+    mutating func holdIfDue(at now: BootInstant) -> [Output] {
+        Self.changed(asking: actions.holdIfDue(in: state, lease, by: actBy(now)))
+    }
+
+    private static func changed(asking action: PendingAction?) -> [Output] {
+        action.map { [.changed, .request($0)] } ?? []
     }
 }

@@ -31,16 +31,21 @@ struct CallAssigner: Hashable, Sendable {
     // MARK: - Finding a handler
 
     /// Finds a handler for a new call: a connected one, a new one, or the one that is already running.
-    mutating func admit(_ key: CallKey, _ policy: AppPolicy, at now: BootInstant) -> [Effect] {
+    ///
+    /// - Parameter preferred: gets the call if it is connected.
+    mutating func admit(
+        _ key: CallKey, _ policy: AppPolicy, preferring preferred: WakeID? = nil, at now: BootInstant
+    ) -> [Effect] {
         guard let call = engine.calls.active[key] else { return [] }
         guard !engine.handlers.strikes.isStruckOut(key.app) else { return withhold(call, at: now) }
         engine.handlers.adopt(policy, of: key.app, at: now)
         guard !engine.handlers.hasPlace(key.app) else {
             // Other calls may still wait if the configuration has just given each call its own handler.
-            return serve(key, at: now) + startWaiting(of: key.app, at: now)
+            return serve(key, preferring: preferred, at: now) + startWaiting(of: key.app, at: now)
         }
         engine.handlers.wait(key, policy, at: now)
-        return [.callChanged(call)] + (engine.handlers.fetcher(of: key.app).map { [.pushWaits($0, key, .call)] } ?? [])
+        let kind = call.machine.isOutgoing ? WakeRequest.Kind.start : .call
+        return [.callChanged(call)] + (engine.handlers.fetcher(of: key.app).map { [.pushWaits($0, key, kind)] } ?? [])
     }
 
     /// Applies changed policies to calls that have no handler: they may get another kind of handler, or one at last.
@@ -56,9 +61,11 @@ struct CallAssigner: Hashable, Sendable {
     }
 
     /// Gives the call to a connected handler, or starts one for it.
-    private mutating func serve(_ key: CallKey, at now: BootInstant) -> [Effect] {
+    private mutating func serve(
+        _ key: CallKey, preferring preferred: WakeID? = nil, at now: BootInstant
+    ) -> [Effect] {
         engine.calls.change(key) { $0.noteClaimStart() }
-        if let wake = engine.handlers.lanes[key.app]?.receiver {
+        if let wake = engine.handlers.lanes[key.app]?.receiver(preferring: preferred) {
             let (requests, effects) = take(key, by: wake, .connection, at: now)
             return requests.map { .deliver($0) } + effects
         }
@@ -327,8 +334,13 @@ struct CallAssigner: Hashable, Sendable {
         return give(key, to: wake, .connection, at: now).requests.map { .deliver($0) }
     }
 
-    /// Finds a handler for a call that was answered without one, or lets it wait for the running handler to fetch it.
-    mutating func findHandler(forAnswered key: CallKey, at now: BootInstant) -> [Effect] {
+    /// Finds a handler for a call that is begun, or was answered without one, or lets it wait for the running handler to
+    /// fetch it.
+    mutating func findHandler(for request: QueuedUserRequest, at now: BootInstant) -> [Effect] {
+        let key = request.call
+        if request.action == .start, let call = engine.calls.active[key] {
+            return admit(key, call.policy, preferring: request.handler, at: now)
+        }
         let effects = startWaiting(of: key.app, at: now)
         return effects + notify(engine.handlers.lanes[key.app]?.taker, ofWaiting: key, .claim)
     }
@@ -349,46 +361,5 @@ struct CallAssigner: Hashable, Sendable {
         // No handler is asked to exit soon: each is stopped.
         return ends.filter { if case .releaseHandler = $0 { false } else { true } }
             + engine.handlers.stopAll(of: app, at: now)
-    }
-
-    // MARK: - After a restart
-
-    /// Restores an app's handlers of the last run. Calls whose handler is gone and queued calls get another one.
-    mutating func restoreHandlers(
-        _ handlers: [WakeID: HandlerLane.Handler], of app: AppID, alive: Set<WakeID>, _ policy: AppPolicy,
-        at now: BootInstant
-    ) -> [Effect] {
-        let calls = engine.calls.inOrder { $0.key.app == app }
-        var effects = engine.handlers.restore(handlers, of: app, alive: alive, policy, calls, at: now)
-        for call in calls { effects += restorePlace(of: call, at: now) }
-        return effects + startWaiting(of: app, at: now)
-    }
-
-    private mutating func restorePlace(of call: Call, at now: BootInstant) -> [Effect] {
-        let (app, key) = (call.key.app, call.key)
-        if let wake = call.handler, engine.handlers.handler(wake, of: app)?.calls.contains(key) != true {
-            return handlerLost(call, at: now)
-        }
-        if call.handler == nil, call.machine.claimBy != nil {
-            engine.waitForClaim(call, at: now)
-        } else if case .queued = call.machine.state, !engine.handlers.waiting(app).contains(key) {
-            return wait(call, at: now)
-        } else if case .confirmed = call.machine.state {
-            // The ring is requested only now, when the call keeps its handler or needs none. Otherwise the result could
-            // be taken for that of a later ring.
-            return [.journalRing(call.journalRecord)]
-        }
-        return []
-    }
-
-    /// The call's handler did not survive the end of the daemon. The call waits for another handler, or ends.
-    private mutating func handlerLost(_ call: Call, at now: BootInstant) -> [Effect] {
-        if call.isOneAttempt, [.woken, .reported, .confirmed].contains(call.machine.state.name) {
-            let detail =
-                "its handler ended with ringwaked before it rang, and its sender allowed one attempt only"
-            return engine.settle(call.key, at: now) { $0.abandon(.expired, detail) }
-        }
-        let effects = engine.settle(call.key, at: now) { $0.handlerLostAtRestart(at: now) }
-        return requeue(call.key, at: now) ?? effects
     }
 }

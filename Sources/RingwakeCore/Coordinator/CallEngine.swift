@@ -1,13 +1,14 @@
 /// All calls, their handlers and the user's line. Applies inputs to calls, and updates lanes, strikes and other calls.
 ///
 /// What holds after every event: each call in progress waits in its app's lane, belongs to one of the lane's handlers,
-/// or rings without a handler.
+/// rings without a handler, or is an outgoing one that waits until others are held or ended for it.
 struct CallEngine: Hashable, Sendable {
     typealias Refusal = CallStateMachine.Refusal
 
     var calls: CallTable
     var handlers: AppHandlers
     var pace: CallPace
+    let limits: CoordinatorStateMachine.Limits
     /// The user's request that waits until other calls are held or ended.
     private(set) var request: QueuedUserRequest?
     /// Whether the device has a cellular call.
@@ -97,7 +98,7 @@ struct CallEngine: Hashable, Sendable {
     /// Whether a call is in progress, including a cellular one. A further ringing call is then a waiting call.
     var isInCall: Bool {
         isCellularActive
-            || calls.containsReported { [.answering, .connected, .held].contains($0.machine.state.name) }
+            || calls.containsReported { $0.machine.isOnTheLine || $0.machine.state.name == .held }
     }
 
     /// Whether to reject the call because another one is in progress.
@@ -137,18 +138,16 @@ struct CallEngine: Hashable, Sendable {
     /// handlers outlive their calls for a while.
     ///
     /// - Parameter former: the call that makes room for the new one.
-    func refusal(
-        of push: VerifiedPush, within limits: CoordinatorStateMachine.Limits, replacing former: Call?,
-        at now: BootInstant
-    ) -> EventRefusal? {
-        let leaving = former == nil ? 0 : 1
-        let hasRoom =
-            calls.active.count - leaving < limits.activeCalls
-            && calls.activeCount(of: push.app) - leaving < limits.activeCallsOfAnApp
-            && handlers.count < limits.activeCalls
-            && handlers.lanes[push.app]?.handlers.count ?? 0 < limits.activeCallsOfAnApp
-        guard hasRoom else { return .tooManyCalls(push.app) }
+    func refusal(of push: VerifiedPush, replacing former: Call?, at now: BootInstant) -> EventRefusal? {
+        guard hasRoom(push.app, leaving: former == nil ? 0 : 1) else { return .tooManyCalls(push.app) }
         return pace.allows(push, at: now) ? nil : .tooManyPushes(push.app)
+    }
+
+    private func hasRoom(_ app: AppID, leaving: Int = 0) -> Bool {
+        calls.active.count - leaving < limits.activeCalls
+            && calls.activeCount(of: app) - leaving < limits.activeCallsOfAnApp
+            && handlers.count < limits.activeCalls
+            && handlers.lanes[app]?.handlers.count ?? 0 < limits.activeCallsOfAnApp
     }
 
     /// The call whose place a push that starts a call takes: it waits in the lane of the same app, came from the same
@@ -191,6 +190,10 @@ struct CallEngine: Hashable, Sendable {
             guard var call = calls[key], call.apply(change, at: now) else { return [] }
             calls.file(call)
             return [.callNoted(call), .reportAudio(call, change)]
+        case .startRequested(let call, let policy, let wake): return start(call, policy, by: wake, at: now)
+        case .progressed(let key, let progress, let wake):
+            return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.report(progress, at: now) }
+                + note(progress.stage, of: key, by: wake, at: now)
         case .answerRequested(let key, let others): return answer(key, others: others, at: now)
         case .holdRequested(let key, true, _): return hold(key, at: now)
         case .holdRequested(let key, false, let others): return unhold(key, others: others, at: now)
@@ -241,15 +244,84 @@ struct CallEngine: Hashable, Sendable {
         return queue(.unhold, of: call, others ?? call.policy.others, at: now)
     }
 
+    // MARK: - Outgoing calls
+
+    /// Begins a call: a handler gets it when other calls are held or have ended. Nothing keeps a call to an emergency
+    /// number from being tried.
+    private mutating func start(
+        _ outgoing: OutgoingCall, _ policy: AppPolicy, by wake: WakeID?, at now: BootInstant
+    ) -> [Effect] {
+        let (key, app) = (outgoing.key, outgoing.key.app)
+        guard calls[key] == nil else { return [.refused(.knownCall(key))] }
+        let others = outgoing.others ?? policy.others
+        if !outgoing.isEmergency, let refusal = refusal(of: key, others, at: now) { return [.refused(refusal)] }
+        pace.note(outgoing: app, at: now)
+        let call = Call(number: calls.nextNumber, outgoing, policy, at: now)
+        calls.file(call)
+        guard outgoing.isEmergency else {
+            return [.callChanged(call)] + queue(.start, of: call, others, by: wake, at: now)
+        }
+        // The others end meanwhile: their handlers can't keep this one waiting.
+        let effects = (handlers.clearStrikes(of: app) ?? []) + (request.map { drop($0, at: now) } ?? [])
+        request = QueuedUserRequest(call: key, action: .start, handler: wake, others: [])
+        return effects + [.callChanged(call)] + inTheWay(of: key).flatMap { end($0.key, at: now) }
+    }
+
+    private func refusal(of key: CallKey, _ others: OtherCalls, at now: BootInstant) -> EventRefusal? {
+        if isCellularActive { return .cellularCall(key) }
+        if handlers.strikes.isStruckOut(key.app) { return .struckOut(key.app) }
+        guard hasRoom(key.app) else { return .tooManyCalls(key.app) }
+        guard pace.allows(outgoing: key.app, at: now) else { return .tooManyPushes(key.app) }
+        return refusalToQueue(for: key, .start, others)
+    }
+
+    /// An outgoing call of the last run that no handler has got yet.
+    mutating func startAgain(_ call: Call, at now: BootInstant) -> [Effect] {
+        guard call.update.lockedBy == nil else {
+            let detail = "ringwaked was restarted, and whom to call can't be read until the device is unlocked"
+            return settle(call.key, at: now) { $0.abandon(.failed, detail) }
+        }
+        let effects = queue(.start, of: call, call.policy.others, at: now)
+        return effects.contains(where: \.isRefusal) ? fail(call.key, at: now) : effects
+    }
+
+    private mutating func fail(_ key: CallKey, at now: BootInstant) -> [Effect] {
+        settle(key, at: now) { $0.abandon(.failed, "another call could not be held or ended for it") }
+    }
+
+    /// The user's request can't be carried out. An outgoing call ends then; another one stays as it is.
+    private mutating func drop(_ dropped: QueuedUserRequest, at now: BootInstant) -> [Effect] {
+        request = nil
+        return dropped.action == .start ? fail(dropped.call, at: now) : [.othersStayed(dropped.call)]
+    }
+
+    /// The handler reported a stage in which the state did not change.
+    private mutating func note(
+        _ stage: TimelineEntry.Stage, of key: CallKey, by wake: WakeID?, at now: BootInstant
+    ) -> [Effect] {
+        guard let call = calls.active[key], call.machine.isOutgoing, wake == nil || call.handler == wake,
+            !call.timeline.contains(where: { $0.stage == stage })
+        else { return [] }
+        return calls.change(key) { $0.note(stage, at: now) }.map { [.callNoted($0)] } ?? []
+    }
+
+    // MARK: - Requests that wait for other calls
+
+    private func inTheWay(of key: CallKey) -> [Call] { calls.inOrder { $0.key != key && $0.machine.isOnTheLine } }
+
+    private func refusalToQueue(for key: CallKey, _ action: CallAction, _ others: OtherCalls) -> EventRefusal? {
+        if let request { return request.call == key ? .alreadyAsked(key, action) : .othersStay(key) }
+        return others == .end || inTheWay(of: key).allSatisfy(\.canBeHeld) ? nil : .othersStay(key)
+    }
+
     /// Holds or ends the other calls, and queues the user's request until that is done.
     private mutating func queue(
-        _ action: CallAction, of call: Call, _ others: OtherCalls, at now: BootInstant
+        _ action: CallAction, of call: Call, _ others: OtherCalls, by wake: WakeID? = nil, at now: BootInstant
     ) -> [Effect] {
         let key = call.key
-        if let request { return [.refused(request.call == key ? .alreadyAsked(key, action) : .othersStay(key))] }
-        let inTheWay = calls.inOrder { $0.key != key && $0.machine.isOnTheLine }
-        guard others == .end || inTheWay.allSatisfy(\.canBeHeld) else { return [.refused(.othersStay(key))] }
-        request = QueuedUserRequest(call: key, action: action, others: inTheWay.map(\.key))
+        if let refusal = refusalToQueue(for: key, action, others) { return [.refused(refusal)] }
+        let inTheWay = inTheWay(of: key)
+        request = QueuedUserRequest(call: key, action: action, handler: wake, others: inTheWay.map(\.key))
         var effects: [Effect] = []
         // The deadlines of the other calls end the wait. The ring must not end before them.
         if let latest = inTheWay.map({ now.advanced(by: $0.machine.deadlines.action + Self.waitMargin) }).max() {
@@ -267,19 +339,20 @@ struct CallEngine: Hashable, Sendable {
 
     /// Applies the user's request once the other calls are held or have ended. Drops it if one of them stays.
     ///
-    /// - Returns: the effects, and the call that was answered or resumed.
-    mutating func proceed(at now: BootInstant) -> (effects: [Effect], call: CallKey?) {
+    /// - Returns: the effects, and the request, if it was applied: its call may need a handler.
+    mutating func proceed(at now: BootInstant) -> (effects: [Effect], done: QueuedUserRequest?) {
         guard let request else { return ([], nil) }
         let (key, progress) = (request.call, request.progress(calls.active))
         if progress == .waiting { return ([], nil) }
         self.request = nil
         if progress == .obsolete { return ([], nil) }
-        if progress == .blocked { return ([.othersStayed(key)], nil) }
+        if progress == .blocked { return (drop(request, at: now), nil) }
+        if request.action == .start { return ([], request) }
         let isAnswer = request.action == .answer
         let effects = settle(key, at: now, noting: isAnswer ? .answered : nil) { machine throws(Refusal) in
             isAnswer ? try machine.answer(at: now) : try machine.unhold(at: now)
         }
-        return effects.contains(where: \.isRefusal) ? ([.othersStayed(key)], nil) : (effects, key)
+        return effects.contains(where: \.isRefusal) ? ([.othersStayed(key)], nil) : (effects, request)
     }
 
     private mutating func cellularChanged(_ isActive: Bool, at now: BootInstant) -> [Effect] {
@@ -306,7 +379,9 @@ extension Call {
     }
 
     /// Whether its handler is in contact with the caller's side, or is about to be.
-    fileprivate var hasPeerOnTheLine: Bool { [.ringing, .answering, .connected, .held].contains(machine.state.name) }
+    fileprivate var hasPeerOnTheLine: Bool {
+        [.ringing, .answering, .connecting, .connected, .held].contains(machine.state.name)
+    }
 }
 
 extension EventRefusal {

@@ -1,6 +1,6 @@
 /// Limits how fast pushes to one device token start calls: a bucket for each token.
 ///
-/// Only pushes that start a call count: each may start a handler. A repeat, an update, a cancellation and a push that
+/// The calls that an app begins have a bucket of their own. Only pushes that start a call count: each may start a handler. A repeat, an update, a cancellation and a push that
 /// comes too late cost nothing here, so a sender is never refused for repeating a push that got no answer.
 struct CallPace: Hashable, Sendable {
     /// What a device token belongs to.
@@ -11,6 +11,12 @@ struct CallPace: Hashable, Sendable {
         init(_ push: VerifiedPush) {
             app = push.app
             environment = push.provenance.environment
+        }
+
+        /// The calls that an app begins.
+        init(outgoing app: AppID) {
+            self.app = app
+            environment = nil
         }
     }
 
@@ -26,13 +32,21 @@ struct CallPace: Hashable, Sendable {
     }
 
     /// Whether the push may start a call.
-    func allows(_ push: VerifiedPush, at now: BootInstant) -> Bool {
-        buckets[Target(push)]?.allows(at: now) ?? true
-    }
+    func allows(_ push: VerifiedPush, at now: BootInstant) -> Bool { allows(Target(push), at: now) }
+
+    /// Whether the app may begin a call.
+    func allows(outgoing app: AppID, at now: BootInstant) -> Bool { allows(Target(outgoing: app), at: now) }
+
+    private func allows(_ target: Target, at now: BootInstant) -> Bool { buckets[target]?.allows(at: now) ?? true }
 
     /// The push starts a call.
-    mutating func note(_ push: VerifiedPush, at now: BootInstant) {
+    mutating func note(_ push: VerifiedPush, at now: BootInstant) { note(Target(push), at: now) }
+
+    /// The app begins a call.
+    mutating func note(outgoing app: AppID, at now: BootInstant) { note(Target(outgoing: app), at: now) }
+
+    private mutating func note(_ target: Target, at now: BootInstant) {
         if buckets.count >= CallPace.tidyCount { buckets = buckets.filter { !$0.value.isFull(at: now) } }
-        buckets[Target(push), default: fresh].take(at: now)
+        buckets[target, default: fresh].take(at: now)
     }
 }

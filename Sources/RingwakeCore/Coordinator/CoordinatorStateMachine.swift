@@ -46,18 +46,16 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
     }
 
     private var assigner: CallAssigner
-    private let limits: Limits
 
     /// - Parameters:
     ///   - firstCallNumber: higher than the number of every call in the journal.
     ///   - firstWakeNumber: higher than the number of every handler that may still run.
     package init(firstCallNumber: Int64 = 1, firstWakeNumber: UInt64 = 1, limits: Limits = Limits()) {
-        self.limits = limits
         assigner = CallAssigner(
             engine: CallEngine(
                 calls: CallTable(firstNumber: firstCallNumber, maximumFinished: limits.finishedCalls),
                 handlers: AppHandlers(firstWakeNumber: firstWakeNumber),
-                pace: CallPace(RateBucket(burst: limits.startsAtOnce, interval: limits.startInterval))))
+                pace: CallPace(RateBucket(burst: limits.startsAtOnce, interval: limits.startInterval)), limits: limits))
     }
 
     // MARK: - Events
@@ -79,8 +77,8 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
     /// Applies the consequences of an event for other calls.
     private mutating func followUp(at now: BootInstant) -> [Effect] {
         let effects = assigner.withholdWaiting(at: now)
-        let (progress, answered) = assigner.engine.proceed(at: now)
-        return effects + progress + (answered.map { assigner.findHandler(forAnswered: $0, at: now) } ?? [])
+        let (progress, done) = assigner.engine.proceed(at: now)
+        return effects + progress + (done.map { assigner.findHandler(for: $0, at: now) } ?? [])
     }
 
     private mutating func apply(_ event: Event, at now: BootInstant) -> [Effect] {
@@ -162,7 +160,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
             return cancel(call, reason, push, at: now)
         case .starts(let outcome):
             let replaced = assigner.engine.waiting(replacedBy: push)
-            if let refusal = assigner.engine.refusal(of: push, within: limits, replacing: replaced, at: now) {
+            if let refusal = assigner.engine.refusal(of: push, replacing: replaced, at: now) {
                 return [.refused(refusal)]
             }
             assigner.engine.pace.note(push, at: now)

@@ -77,7 +77,7 @@ package enum EventRefusal: Error, Hashable, Sendable {
     case unknownHandler(WakeID)
     /// The maximum number of calls in progress is reached, of this app or of all.
     case tooManyCalls(AppID)
-    /// The pushes to this app's device token start calls too fast.
+    /// The pushes to this app's device token start calls too fast, or it begins calls too fast.
     case tooManyPushes(AppID)
     /// The maximum number of self-connected handlers of the app is reached.
     case tooManyHandlers(AppID)
@@ -89,6 +89,10 @@ package enum EventRefusal: Error, Hashable, Sendable {
     case unclaimed(CallKey)
     /// These digits cannot be played.
     case badDigits(CallKey)
-    /// The app's handler has too many strikes and is not started, so nothing could answer the call.
+    /// The app's handler has too many strikes and is not started, so nothing could answer or begin the call.
     case struckOut(AppID)
+    /// A call with this key is there already.
+    case knownCall(CallKey)
+    /// The device has a cellular call, so no other one can be begun.
+    case cellularCall(CallKey)
 }

@@ -37,12 +37,12 @@ package enum Event: Hashable, Sendable {
     case claimed(CallKey, by: WakeID)
     /// A handler fetches its pushes.
     case pushesFetched(WakeID)
-    /// The handler reported a call; `ring`: and confirmed it at the same time. The restriction is the rule that keeps
-    /// the call from ringing, now that the caller is known.
     /// Nobody can read any more who called in the calls that have ended.
     case callersDeleted
     /// Who called can be read now, by the numbers of calls.
     case callersRevealed([Int64: CallUpdate])
+    /// The handler reported a call; `ring`: and confirmed it at the same time. The restriction is the rule that keeps
+    /// the call from ringing, now that the caller is known.
     case reported(CallKey, CallUpdate, ring: Bool, by: WakeID?, Restriction? = nil)
     /// The handler confirmed a call that it had reported.
     case ringConfirmed(CallKey, by: WakeID?)
@@ -56,6 +56,10 @@ package enum Event: Hashable, Sendable {
     case audioChanged(CallKey, CallAudioChange)
     /// The handler reported that the call ended on the other side.
     case remoteEnded(CallKey, CallEndReason, by: WakeID?)
+    /// The user, or the app for the user, begins a call.
+    case startRequested(OutgoingCall, AppPolicy, by: WakeID?)
+    /// The handler reports how far an outgoing call is.
+    case progressed(CallKey, OutgoingCall.Progress, by: WakeID?)
     /// The user answered. `others`: what to do with the other calls in progress; nil: the app's policy decides.
     case answerRequested(CallKey, others: OtherCalls? = nil)
     /// The user declined.

@@ -1,8 +1,10 @@
-/// A call that the user answered or resumes, queued until other calls are held or ended.
+/// A call that the user answered, resumes or begins, queued until other calls are held or ended.
 struct QueuedUserRequest: Hashable, Sendable {
     let call: CallKey
-    /// `answer` or `unhold`.
+    /// `answer`, `unhold` or `start`.
     let action: CallAction
+    /// Of `start`: the handler that began the call, and gets it if it is connected.
+    let handler: WakeID?
     /// The calls that are being held or ended.
     let others: [CallKey]
 
@@ -17,7 +19,13 @@ struct QueuedUserRequest: Hashable, Sendable {
     }
 
     func progress(_ calls: [CallKey: Call]) -> Progress {
-        guard calls[call]?.machine.state.name == (action == .answer ? .ringing : .held) else { return .obsolete }
+        let state: CallStateMachine.State.Name =
+            switch action {
+            case .answer: .ringing
+            case .start: .queued
+            default: .held
+            }
+        guard calls[call]?.machine.state.name == state else { return .obsolete }
         let others = others.compactMap { calls[$0]?.machine }
         if others.contains(where: { $0.isOnTheLine && !$0.isAsked(.hold) }) { return .blocked }
         return others.allSatisfy { !$0.isOnTheLine && $0.state.name != .ending } ? .ready : .waiting

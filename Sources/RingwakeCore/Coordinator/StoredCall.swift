@@ -36,10 +36,13 @@ package struct StoredCall: Hashable, Sendable {
     /// have rung is not.
     func fate(hasPolicy: Bool, at now: BootInstant) -> Fate {
         if hasPolicy, origin == .thisBoot, record.progress != nil { return .stands }
+        if record.isOutgoing, record.state == .queued {
+            return .ends(.failed, "ringwaked stopped before a handler had it")
+        }
         switch record.state {
         case .ending:
             return .ends(record.reason ?? .localEnded, "ringwaked stopped before its handler had ended it")
-        case .answering, .connected, .held:
+        case .answering, .connected, .held, .dialling, .connecting:
             return .ends(.failed, "ringwaked stopped during the call")
         case _ where record.mayHaveRung:
             return .ends(.unanswered, "ringwaked stopped while it rang")
@@ -65,5 +68,50 @@ package struct StoredCall: Hashable, Sendable {
             return .ends(.expired, "ringwaked stopped before it rang, and started after its expiration")
         }
         return hasPolicy ? .deliveredAgain : .ends(.handlerFailed, "its app is not configured any more")
+    }
+}
+
+// MARK: - The handlers of restored calls
+
+extension CallAssigner {
+    /// Restores an app's handlers of the last run. Calls whose handler is gone and queued calls get another one.
+    mutating func restoreHandlers(
+        _ handlers: [WakeID: HandlerLane.Handler], of app: AppID, alive: Set<WakeID>, _ policy: AppPolicy,
+        at now: BootInstant
+    ) -> [Effect] {
+        let calls = engine.calls.inOrder { $0.key.app == app }
+        var effects = engine.handlers.restore(handlers, of: app, alive: alive, policy, calls, at: now)
+        for call in calls { effects += restorePlace(of: call, at: now) }
+        return effects + startWaiting(of: app, at: now)
+    }
+
+    private mutating func restorePlace(of call: Call, at now: BootInstant) -> [Effect] {
+        let (app, key) = (call.key.app, call.key)
+        if let wake = call.handler, engine.handlers.handler(wake, of: app)?.calls.contains(key) != true {
+            return handlerLost(call, at: now)
+        }
+        if call.handler == nil, call.machine.claimBy != nil {
+            engine.waitForClaim(call, at: now)
+        } else if call.machine.state == .queued, call.machine.isOutgoing {
+            return engine.startAgain(call, at: now)
+        } else if case .queued = call.machine.state, !engine.handlers.waiting(app).contains(key) {
+            return wait(call, at: now)
+        } else if case .confirmed = call.machine.state {
+            // The ring is requested only now, when the call keeps its handler or needs none. Otherwise the result could
+            // be taken for that of a later ring.
+            return [.journalRing(call.journalRecord)]
+        }
+        return []
+    }
+
+    /// The call's handler did not survive the end of the daemon. The call waits for another handler, or ends.
+    private mutating func handlerLost(_ call: Call, at now: BootInstant) -> [Effect] {
+        if call.isOneAttempt, [.woken, .reported, .confirmed].contains(call.machine.state.name) {
+            let detail =
+                "its handler ended with ringwaked before it rang, and its sender allowed one attempt only"
+            return engine.settle(call.key, at: now) { $0.abandon(.expired, detail) }
+        }
+        let effects = engine.settle(call.key, at: now) { $0.handlerLostAtRestart(at: now) }
+        return requeue(call.key, at: now) ?? effects
     }
 }

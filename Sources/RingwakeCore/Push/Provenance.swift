@@ -1,4 +1,4 @@
-/// The sender of a push, and the protocol that it arrived by.
+/// Where a call came from: the sender of its push, and the protocol that the push arrived by; or this device.
 ///
 /// Only the sender of a call may update or end it: a push of another sender refers to another call, whatever its id.
 /// Sender and protocol distinguish a repeat from another push with the same id.
@@ -7,9 +7,15 @@ package struct Provenance: Hashable, Sendable {
     package enum Door: Hashable, Sendable {
         /// APNs' provider API: the environment of the listener, and the topic that the push was sent to.
         case apns(PushEnvironment, Topic)
+        /// None: the call was begun on this device.
+        case device
     }
 
-    /// Identifies the sender. It stays the same when certificates and keys are renewed. For APNs: the team.
+    /// A call that was begun on this device.
+    package static let device = Provenance(sender: "", door: .device)
+
+    /// Identifies the sender. It stays the same when certificates and keys are renewed. For APNs: the team. Empty without
+    /// a push.
     package let sender: String
     package let door: Door
 
@@ -22,6 +28,7 @@ package struct Provenance: Hashable, Sendable {
     package var environment: PushEnvironment? {
         switch door {
         case .apns(let environment, _): environment
+        case .device: nil
         }
     }
 
@@ -29,6 +36,7 @@ package struct Provenance: Hashable, Sendable {
     package var topic: Topic? {
         switch door {
         case .apns(_, let topic): topic
+        case .device: nil
         }
     }
 }

@@ -98,6 +98,14 @@ package struct HandlerLane: Hashable, Sendable {
         handlers.lazy.filter { $0.value.isConnected && !$0.value.isStopping }.map(\.key).max()
     }
 
+    /// - Parameter preferred: gets calls if it is connected.
+    func receiver(preferring preferred: WakeID?) -> WakeID? {
+        guard let preferred, let handler = handlers[preferred], handler.isConnected, !handler.isStopping else {
+            return receiver
+        }
+        return preferred
+    }
+
     /// The number of self-connected handlers.
     var guests: Int { handlers.values.count { $0.cameByItself } }
 

@@ -7,6 +7,8 @@ package struct WakeRequest: Hashable, Sendable {
         case call
         /// An update of a call that the handler already has.
         case update
+        /// An outgoing call to start.
+        case start
         /// A call that lost its handler, or whose handler failed: the handler must claim and continue it.
         case claim
     }
@@ -24,7 +26,7 @@ package struct WakeRequest: Hashable, Sendable {
     package let receivedAt: BootInstant
     /// The handler's deadline for the call; for a new call, the deadline to report it.
     package let reportBy: BootInstant
-    /// The push's payload, byte for byte.
+    /// The push's payload, byte for byte; of an outgoing call: whom to call.
     package let payload: [UInt8]
 
     package init(

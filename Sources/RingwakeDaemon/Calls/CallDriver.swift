@@ -327,6 +327,6 @@ extension ServiceConfiguration {
                     keepsState: app.keepsState)
             },
             allowedLevel: configuration.restrictions.allowedLevel, dialling: configuration.restrictions.dialling,
-            socketPath: configuration.controlSocket)
+            emergency: configuration.restrictions.emergency, socketPath: configuration.controlSocket)
     }
 }

@@ -59,7 +59,7 @@ final class ReceiptSender {
         let keys = changed
         changed = []
         for key in keys {
-            guard let call = calls.coordinator.call(key) else { continue }
+            guard let call = calls.coordinator.call(key), !call.machine.isOutgoing else { continue }
             guard call.isJournaled else {
                 changed.insert(key)
                 continue

@@ -30,7 +30,9 @@ final class LocalReceipts {
     func changed(_ calls: Set<CallKey>) {
         guard !webhooks.isOff else { return }
         for key in calls {
-            guard let call = daemon.calls.coordinator.call(key), call.isJournaled else { continue }
+            guard let call = daemon.calls.coordinator.call(key), call.isJournaled, !call.machine.isOutgoing else {
+                continue
+            }
             webhooks.note(PushName(key.app, call.provenance, call.pushID))
         }
     }

@@ -10,11 +10,17 @@ public struct Call: Identifiable, Hashable, Sendable {
     public let id: ID
     /// The app's bundle id.
     public let app: String
+    /// Whether the user of this device began the call; CallKit's `isOutgoing`.
+    public let isOutgoing: Bool
     public internal(set) var state: CallState
     /// Why the call ended, or is ending.
     public internal(set) var endReason: CallEndReason?
-    /// Who calls, once it is known. Untrusted text.
+    /// Who calls, once it is known; of an outgoing call, who is called: CallKit's `remoteHandle`. Untrusted text.
     public internal(set) var caller: String?
+    /// The name of the other side, once it is known. Untrusted text.
+    public internal(set) var callerName: String?
+    /// Whether the call has video, as far as known.
+    public internal(set) var hasVideo: Bool
     /// The caller according to an identification list: a guess; show it as one. Untrusted text.
     public internal(set) var identifiedAs: String?
     /// Whether the handler has muted the microphone.
@@ -24,14 +30,18 @@ public struct Call: Identifiable, Hashable, Sendable {
     public internal(set) var isOwn: Bool
 
     package init(
-        id: ID, app: String, state: CallState, endReason: CallEndReason? = nil, caller: String? = nil,
-        identifiedAs: String? = nil, isMuted: Bool = false, isOwn: Bool = false
+        id: ID, app: String, isOutgoing: Bool = false, state: CallState, endReason: CallEndReason? = nil,
+        caller: String? = nil, callerName: String? = nil, hasVideo: Bool = false, identifiedAs: String? = nil,
+        isMuted: Bool = false, isOwn: Bool = false
     ) {
         self.id = id
         self.app = app
+        self.isOutgoing = isOutgoing
         self.state = state
         self.endReason = endReason
         self.caller = caller
+        self.callerName = callerName
+        self.hasVideo = hasVideo
         self.identifiedAs = identifiedAs
         self.isMuted = isMuted
         self.isOwn = isOwn

@@ -2,8 +2,8 @@ public import RingwakeCore
 
 /// A request of the user about a call: do it, then fulfil or fail the action; CallKit's `CXCallAction`.
 ///
-/// If you neither fulfil nor fail an action by its deadline, the handler gets a strike. A failed answer or end ends the
-/// call. Any other failed action leaves the call unchanged.
+/// If you neither fulfil nor fail an action by its deadline, the handler gets a strike. A failed answer, start or end ends
+/// the call. Any other failed action leaves the call unchanged.
 public struct CallAction: Identifiable, Sendable {
     /// What to do.
     public struct Kind: Vocabulary {
@@ -12,6 +12,9 @@ public struct CallAction: Identifiable, Sendable {
 
         /// Answer the call.
         public static let answer = Kind(rawValue: "answer")
+        /// Call the other side: the user began an outgoing call. ``CallProvider/calls`` has whom to call. Fulfil it when you
+        /// have begun to, and report then how far the call is; CallKit's `CXStartCallAction`.
+        public static let start = Kind(rawValue: "start")
         /// End the call: the user hung up or declined, or the daemon rejects it because another one is in progress.
         public static let end = Kind(rawValue: "end")
         /// Stop sending and playing media, and inform the peer.
@@ -50,7 +53,7 @@ public struct CallAction: Identifiable, Sendable {
         try await requests.answer(self, isDone: true)
     }
 
-    /// Reports that the action succeeded, and configures the call's audio; for `answer` and `unhold`.
+    /// Reports that the action succeeded, and configures the call's audio; for `answer`, `start` and `unhold`.
     ///
     /// - Throws: As ``fulfill()``; `refused` for another action.
     public func fulfill(audio: AudioSessionConfiguration) async throws(CallError) {

@@ -7,12 +7,36 @@ internal import ControlProtocol
 ///
 /// Only the daemon's user and root may use it, for example for a phone's own interface or a headset's button. The
 /// daemon refuses a handler that runs as another user, or in a systemd unit that the daemon started; such a handler
-/// uses ``CallProvider/actions``.
+/// uses ``CallProvider/actions``. Every app may ``start(to:name:hasVideo:id:app:others:)`` calls of its own.
 public final class CallController: Sendable {
     private let client: RingwakeClient
 
     public init(client: RingwakeClient) {
         self.client = client
+    }
+
+    /// Begins a call; CallKit's `CXStartCallAction`. The daemon first holds or ends other calls, and then asks the app for a
+    /// ``CallAction/Kind/start``. It returns when the daemon has the call in its journal, whatever comes of it:
+    /// ``CallProvider/events`` and ``calls()`` show that.
+    ///
+    /// - Parameters:
+    ///   - to: who is called: a SIP URI, a number, any handle that the app uses; 1 to 256 bytes.
+    ///   - name: the name to show.
+    ///   - id: the call's id within its app; nil: a new UUID.
+    ///   - app: the app that makes the call; nil: the client's own. Only the daemon's user and root may name another one.
+    ///   - others: what happens to other calls; nil: as the app's policy says.
+    /// - Throws: `refused`: the device is in a cellular call, another call can't be held, the id is taken, and so on;
+    ///   `noAnswer`: it may have begun.
+    @discardableResult
+    public func start(
+        to: String, name: String? = nil, hasVideo: Bool = false, id: Call.ID? = nil, app: String? = nil,
+        others: OtherCalls? = nil
+    ) async throws(CallError) -> Call {
+        let isOwn = app == nil || app == client.requests.app
+        let body = CallStart(
+            app: app ?? client.requests.app, to: to, name: name, video: hasVideo ? true : nil, call: id?.rawValue,
+            others: others?.rawValue)
+        return try await CallRequests(requests: client.requests).start(body, by: isOwn ? .handler : .user)
     }
 
     /// Requests each step in order, and stops at the first that fails. A step is done when the daemon has accepted it;

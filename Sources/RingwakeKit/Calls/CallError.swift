@@ -73,6 +73,12 @@ public struct CallError: Error, Hashable, Sendable, CustomStringConvertible {
         return error
     }
 
+    /// The daemon refused a request that is about no call yet.
+    init(refused cause: RingwakeKitError) {
+        self.init(.refused, cause.message)
+        self.cause = cause
+    }
+
     /// The error of a failed request.
     init(_ cause: RingwakeKitError) {
         switch cause.code {

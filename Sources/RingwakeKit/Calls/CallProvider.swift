@@ -1,3 +1,4 @@
+internal import ControlProtocol
 public import RingwakeCore
 
 /// Reports the app's calls to the daemon, and delivers the user's requests: CallKit's `CXProvider`.
@@ -58,8 +59,24 @@ public final class CallProvider: Sendable {
         try await requests.claim(call)
     }
 
+    /// Reports that the other side of an outgoing call is being reached, for example that it rings; CallKit's
+    /// `reportOutgoingCall(with:startedConnectingAt:)`. Fulfils the ``CallAction/Kind/start`` too, if that has not been done.
+    ///
+    /// - Throws: `wrongState`: it is no outgoing call; `unknownCall`, `notOwned`, `alreadyEnded`, `noAnswer`.
+    public func reportOutgoingCallConnecting(with id: Call.ID) async throws(CallError) {
+        try await requests.reportOutgoing(id, .connecting)
+    }
+
+    /// Reports that the other side of an outgoing call has answered; CallKit's `reportOutgoingCall(with:connectedAt:)`.
+    ///
+    /// - Throws: As ``reportOutgoingCallConnecting(with:)``.
+    public func reportOutgoingCallConnected(with id: Call.ID) async throws(CallError) {
+        try await requests.reportOutgoing(id, .connected)
+    }
+
     /// Reports that the other party, or the network, ended the call, for a reason that
-    /// ``CallEndReason/isReportable``. It is not an error if the call has already ended.
+    /// ``CallEndReason/isReportable``, or ``CallEndReason/isReportableOfOutgoing`` of an outgoing call. It is not an error if
+    /// the call has already ended.
     ///
     /// - Throws: `refused` for another reason; `unknownCall`, `notOwned`, `noAnswer`.
     public func reportCall(with id: Call.ID, endReason: CallEndReason = .remoteEnded) async throws(CallError) {

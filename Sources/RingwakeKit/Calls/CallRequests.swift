@@ -18,6 +18,25 @@ struct CallRequests: Sendable {
         if let error = message.endError { throw error }
     }
 
+    /// Reports how far an outgoing call is: the verb `connecting` or `connected`.
+    func reportOutgoing(_ call: Call.ID, _ verb: CallVerb) async throws(CallError) {
+        let message = try await send(call, verb) { verb == .connected ? $0.callState.hasConnected : true }
+        if let error = message.endError { throw error }
+    }
+
+    /// Begins a call.
+    ///
+    /// - Parameter sender: a handler begins calls of its own app only.
+    func start(_ body: CallStart, by sender: ControlRequest.Sender) async throws(CallError) -> Call {
+        let request = RequestQueue.Request(sender, "POST", RequestTarget("calls"), body: controlJSON(body))
+        do throws(RingwakeKitError) {
+            let message: CallMessage = try await requests.answer(to: request)
+            return Call(message)
+        } catch {
+            throw error.code == .notFound ? CallError(refused: error) : CallError(error)
+        }
+    }
+
     func configureAudio(_ call: Call.ID, _ configuration: AudioSessionConfiguration) async throws(CallError) {
         _ = try await send(call, .audio, controlJSON(AudioConfigurationBody(configuration))) { _ in true }
     }
@@ -130,8 +149,9 @@ extension CallMessage {
 extension Call {
     init(_ message: CallMessage) {
         self.init(
-            id: ID(rawValue: message.call), app: message.app, state: message.callState,
-            endReason: message.reason.map { CallEndReason(rawValue: $0) }, caller: message.caller,
+            id: ID(rawValue: message.call), app: message.app, isOutgoing: message.outgoing ?? false,
+            state: message.callState, endReason: message.reason.map { CallEndReason(rawValue: $0) },
+            caller: message.caller, callerName: message.callerName, hasVideo: message.video,
             identifiedAs: message.identifiedAs, isMuted: message.muted)
     }
 }

@@ -28,6 +28,10 @@ public struct CallState: Vocabulary {
     public static let answering = CallState(rawValue: "answering")
     public static let connected = CallState(rawValue: "connected")
     public static let held = CallState(rawValue: "held")
+    /// An outgoing call: the handler was asked to start it, and has not fulfilled that yet.
+    public static let dialling = CallState(rawValue: "dialling")
+    /// An outgoing call: the handler calls the other side, which has not answered yet.
+    public static let connecting = CallState(rawValue: "connecting")
     /// The user ended the call, and the handler has not fulfilled the end yet.
     public static let ending = CallState(rawValue: "ending")
     public static let ended = CallState(rawValue: "ended")
@@ -35,6 +39,7 @@ public struct CallState: Vocabulary {
     /// Whether the call rings, or has rung and has not ended.
     var hasRung: Bool { [.ringing, .answering, .connected, .held].contains(self) }
     var isReported: Bool { [.reported, .confirmed].contains(self) || hasRung }
+    var hasConnected: Bool { self == .connected || self == .held }
     var isOver: Bool { self == .ending || self == .ended }
 }
 
@@ -53,7 +58,7 @@ public struct CallEndReason: Vocabulary {
     public static let answeredElsewhere = CallEndReason(rawValue: "answeredElsewhere")
     /// Another device of the user declined.
     public static let declinedElsewhere = CallEndReason(rawValue: "declinedElsewhere")
-    /// The user declined here.
+    /// The user declined here; of an outgoing call: the other side declined.
     public static let declined = CallEndReason(rawValue: "declined")
     /// The user hung up here.
     public static let localEnded = CallEndReason(rawValue: "localEnded")
@@ -67,14 +72,19 @@ public struct CallEndReason: Vocabulary {
     public static let restricted = CallEndReason(rawValue: "restricted")
     /// The caller is on a block list.
     public static let blocked = CallEndReason(rawValue: "blocked")
-    /// Another call was in progress, and the app's policy rejects calls then.
+    /// Another call was in progress, and the app's policy rejects calls then; of an outgoing call: the other side is busy.
     public static let busy = CallEndReason(rawValue: "busy")
     /// The sender replaced the call by a later one before a handler had it.
     public static let replaced = CallEndReason(rawValue: "replaced")
 
-    /// Whether a provider may pass it to ``CallProvider/reportCall(with:endReason:)``.
+    /// Whether a provider may pass it to ``CallProvider/reportCall(with:endReason:)`` for an incoming call.
     public var isReportable: Bool {
         [.failed, .remoteEnded, .unanswered, .answeredElsewhere, .declinedElsewhere].contains(self)
+    }
+
+    /// Whether a provider may pass it to ``CallProvider/reportCall(with:endReason:)`` for an outgoing call.
+    public var isReportableOfOutgoing: Bool {
+        [.failed, .remoteEnded, .unanswered, .busy, .declined].contains(self)
     }
 }
 

@@ -10,6 +10,9 @@ public struct IncomingPush: Sendable {
 
         /// Report the call, within ``IncomingPush/reportWithin``.
         public static let call = Kind(rawValue: "call")
+        /// No push: an outgoing call for this process, which gets a ``CallAction/Kind/start`` for it. Only for handlers that
+        /// read the object themselves (``IncomingPush/init(json:)``); ``PushRegistry`` does not deliver it.
+        public static let start = Kind(rawValue: "start")
         /// Another push for a call that this process has.
         public static let update = Kind(rawValue: "update")
         /// The call has lost its process: take it over with ``CallProvider/claim(_:)``. The payload is that of the call's

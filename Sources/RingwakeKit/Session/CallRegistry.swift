@@ -94,6 +94,10 @@ struct CallRegistry: Sendable {
             if let known, known.attempt >= push.attempt { return [] }
             own(push.call)
             calls[push.call]?.attempt = push.attempt
+        case .start:
+            // No push: the app gets the action to start it, and the stream has whom to call.
+            own(push.call, isOutgoing: true)
+            return []
         default:
             own(push.call)
         }
@@ -109,8 +113,11 @@ struct CallRegistry: Sendable {
         return calls[push.call]?.fetched.insert(push.payload).inserted == true ? effects : []
     }
 
-    private mutating func own(_ call: Call.ID) {
-        var entry = calls[call] ?? SessionCall(Call(id: call, app: app, state: .woken))
+    private mutating func own(_ call: Call.ID, isOutgoing: Bool = false) {
+        var entry =
+            calls[call]
+            ?? SessionCall(
+                Call(id: call, app: app, isOutgoing: isOutgoing, state: isOutgoing ? .dialling : .woken))
         entry.call.isOwn = true
         calls[call] = entry
     }
@@ -157,7 +164,7 @@ struct CallRegistry: Sendable {
             guard !publishedEnds.contains(number) else { return [] }
         }
         guard status.state != .ended else { return end(status) }
-        var entry = calls[status.call] ?? SessionCall(Call(id: status.call, app: app, state: status.state))
+        var entry = calls[status.call] ?? SessionCall(Call(status, app: app))
         let before = entry.isReported ? entry.call : nil
         if ownWhenReported.remove(status.call) != nil { entry.call.isOwn = true }
         entry.isReported = true
@@ -165,6 +172,8 @@ struct CallRegistry: Sendable {
         entry.call.state = status.state
         entry.call.endReason = status.endReason
         entry.call.caller = status.caller ?? entry.call.caller
+        entry.call.callerName = status.callerName ?? entry.call.callerName
+        entry.call.hasVideo = status.hasVideo ?? entry.call.hasVideo
         entry.call.identifiedAs = status.identifiedAs ?? entry.call.identifiedAs
         entry.call.isMuted = status.isMuted
         entry.isLost = status.claimWithin != nil
@@ -189,11 +198,12 @@ struct CallRegistry: Sendable {
         let known = calls[status.call]
         // A later call with the same id is in progress; this isn't its end.
         if let number = status.number, let later = known?.number, later > number { return [] }
-        var call = known?.call ?? Call(id: status.call, app: app, state: .ended)
+        var call = known?.call ?? Call(status, app: app)
         let reason = status.endReason ?? .failed
         call.state = .ended
         call.endReason = reason
         call.caller = status.caller ?? call.caller
+        call.callerName = status.callerName ?? call.callerName
         call.identifiedAs = status.identifiedAs ?? call.identifiedAs
         calls[status.call] = nil
         if let number = status.number ?? known?.number { publishedEnds.insert(number) }
@@ -296,7 +306,7 @@ struct CallRegistry: Sendable {
             return
         }
         guard let action = calls[call]?.pending.remove(at: index) else { return }
-        if case .fulfilled = outcome, action.kind == .answer || action.kind == .end {
+        if case .fulfilled = outcome, [.answer, .start, .end].contains(action.kind) {
             calls[call]?.fulfilled.insert(action.kind)
         }
     }

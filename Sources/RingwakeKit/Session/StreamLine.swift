@@ -24,9 +24,12 @@ enum StreamLine: Sendable {
 struct CallStatus: Sendable, Equatable {
     var call: Call.ID
     var number: Int64?
+    var isOutgoing = false
     var state: CallState
     var endReason: CallEndReason?
     var caller: String?
+    var callerName: String?
+    var hasVideo: Bool?
     var identifiedAs: String?
     var isMuted = false
     var claimWithin: Duration?
@@ -34,9 +37,12 @@ struct CallStatus: Sendable, Equatable {
     init(_ event: EventMessage.CallChange) {
         call = Call.ID(rawValue: event.call)
         number = event.number
+        isOutgoing = event.outgoing ?? false
         state = CallState(rawValue: event.state)
         endReason = event.endReason.map { CallEndReason(rawValue: $0) }
         caller = event.caller
+        callerName = event.callerName
+        hasVideo = event.video
         identifiedAs = event.identifiedAs
         isMuted = event.muted
         claimWithin = event.claimMs.map { .milliseconds(max(0, $0)) }
@@ -44,9 +50,12 @@ struct CallStatus: Sendable, Equatable {
 
     init(_ message: CallMessage) {
         call = Call.ID(rawValue: message.call)
+        isOutgoing = message.outgoing ?? false
         state = message.callState
         endReason = message.reason.map { CallEndReason(rawValue: $0) }
         caller = message.caller
+        callerName = message.callerName
+        hasVideo = message.video
         identifiedAs = message.identifiedAs
     }
 
@@ -55,6 +64,12 @@ struct CallStatus: Sendable, Equatable {
         self.call = call
         state = .ended
         endReason = .failed
+    }
+}
+
+extension Call {
+    init(_ status: CallStatus, app: String) {
+        self.init(id: status.call, app: app, isOutgoing: status.isOutgoing, state: status.state)
     }
 }
 

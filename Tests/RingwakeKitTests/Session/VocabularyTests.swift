@@ -17,6 +17,8 @@ struct VocabularyTests {
             case .answering: .answering
             case .connected: .connected
             case .held: .held
+            case .dialling: .dialling
+            case .connecting: .connecting
             case .ending: .ending
             case .ended: .ended
             }
@@ -46,6 +48,7 @@ struct VocabularyTests {
             }
         #expect(reason.rawValue == name.rawValue)
         #expect(reason.isReportable == RingwakeCore.CallEndReason.reportable.contains(name))
+        #expect(reason.isReportableOfOutgoing == RingwakeCore.CallEndReason.reportableOfOutgoing.contains(name))
     }
 
     @Test("actions", arguments: RingwakeCore.CallAction.allCases)
@@ -53,6 +56,7 @@ struct VocabularyTests {
         let kind: RingwakeKit.CallAction.Kind =
             switch name {
             case .answer: .answer
+            case .start: .start
             case .end: .end
             case .hold: .hold
             case .unhold: .unhold

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from support import processes
-from support.telephone import ends, failures, send, shown, user, waits
+from support.telephone import begins, ends, failures, send, shown, user, waits
 from examples import BaresipExample
 
 WAYS = ["cold", "warm"]
@@ -358,3 +358,10 @@ def test_ids_that_would_be_commands_are_none(baresip_example, tmp_path) -> None:
     waits(lambda: app.daemon.control.calls()[0]["state"] == "ended", "the call to end")
     app.is_left_by_all()
     assert not touched.exists()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_call_that_the_user_begins_is_refused_at_once(baresip_example, registrar, way: str) -> None:
+    app = baresip_example(way)
+    ends(app.daemon, begins(app.daemon), "failed")
+    is_left_alone(app, way)

@@ -9,7 +9,7 @@ import pytest
 from support import processes
 from support.services import Systemd
 from support.telephone import (
-    PAYLOAD, connected, ends, failures, hang_up, held, ringing, send, shown, user, waits,
+    PAYLOAD, begins, connected, ends, failures, hang_up, held, ringing, send, shown, user, waits,
 )  # fmt: skip
 from examples import PythonExample
 
@@ -224,4 +224,11 @@ def test_what_the_payload_says_is_not_believed(python_example) -> None:
         call = send(app.daemon, line=line, caller={"a": 1}, name=7)
         app.daemon.control.wait_for(call, "ended" if isinstance(line, int) else "ringing")
         user(app.daemon, "call", "end", call, status=0 if not isinstance(line, int) else 1)
+    assert failures(app.daemon) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_call_that_the_user_begins_is_refused_at_once(python_example, way: str) -> None:
+    app = python_example(way)
+    ends(app.daemon, begins(app.daemon), "failed")
     assert failures(app.daemon) == []

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from support.telephone import connected, ends, failures, hang_up, held, ringing, shown, user, waits
+from support.telephone import begins, connected, ends, failures, hang_up, held, ringing, shown, user, waits
 from examples import ShellExample
 
 
@@ -30,6 +30,18 @@ def test_a_whole_call(shell_example: ShellExample) -> None:
     for words in (["mute", call], ["dtmf", call, "12#"], ["unmute", call]):
         user(app.daemon, "call", *words)
         waits(lambda: not shown(app.daemon, call)["pending"], "nothing to be pending")
+    assert hang_up(app, call)["reason"] == "localEnded"
+    app.is_left_by_all()
+    assert failures(app.daemon) == []
+
+
+def test_a_call_that_the_user_begins(shell_example: ShellExample) -> None:
+    app = shell_example
+    call = begins(app.daemon)
+    assert app.daemon.control.wait_for(call, "connected")["outgoing"]
+    app.daemon.control.calls()
+    app.daemon.kill()
+    app.daemon.start()
     assert hang_up(app, call)["reason"] == "localEnded"
     app.is_left_by_all()
     assert failures(app.daemon) == []

@@ -9,7 +9,7 @@ from support import processes
 from support.apps import App
 from support.control import Control
 from support.services import Logind
-from support.telephone import PAYLOAD, connected, ends, hang_up, ringing, send, user, waits
+from support.telephone import PAYLOAD, begins, connected, ends, hang_up, ringing, send, user, waits
 
 
 @pytest.fixture
@@ -202,3 +202,17 @@ def test_a_call_that_is_kept_out_wakes_nothing(telephone, system_bus, logind: Lo
     user(app.daemon, "block", "add", "sip:mallory@example.org")
     ends(app.daemon, send(app.daemon, caller="sip:mallory@example.org"), "blocked")
     assert logind.calls("Inhibit") == []
+
+
+@pytest.mark.parametrize("during", ["ringing", "call"])
+def test_it_is_kept_awake_while_a_call_goes_out(telephone, system_bus, logind: Logind, during: str) -> None:
+    app = telephone(system_bus, awake=f'during = "{during}"').by_exec("connected=slow:2", more=PAYLOAD)
+    app.daemon.start()
+    call = begins(app.daemon)
+    app.daemon.control.wait_for(call, "connecting")
+    held(app, logind)
+    app.daemon.control.wait_for(call, "connected", 30)
+    if during == "call":
+        held(app, logind)
+        hang_up(app, call)
+    released(app, logind)

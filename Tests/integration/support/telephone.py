@@ -49,6 +49,11 @@ def ringing(app: App, **payload: object) -> str:
     return call
 
 
+def begins(daemon: Daemon, *words: str, to: str = "sip:bob@example.org") -> str:
+    """The user calls somebody: the call's id."""
+    return json.loads(user(daemon, "call", "start", *words, to, "--json").stdout)["call"]
+
+
 def connected(app: App, **payload: object) -> str:
     """A call of this app that the user has answered."""
     call = ringing(app, **payload)

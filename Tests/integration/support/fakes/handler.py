@@ -7,7 +7,8 @@
     handler.py LOG dbus session|system NAME [MISDEED ...]
     handler.py LOG connected CONTROL APP [MISDEED ...]    comes by itself and keeps a connection
 
-MISDEED is MOMENT=WHAT. A moment is `wake` (before anything else), `report`, `claim`, `ringing`, or an action; WHAT is
+MISDEED is MOMENT=WHAT. A moment is `wake` (before anything else), `report`, `claim`, `ringing`, an action, or of an
+outgoing call `connecting` or `connected`: the other side is reached, and answers at once. WHAT is
 
     crash      it kills itself            exit:3     it exits with that status
     hang       it does nothing any more   slow:1.5   it goes on after that many seconds
@@ -212,6 +213,8 @@ class Handler:
             self.calls[call] = "woken"
             caller = push["payload"].get("caller", "sip:alice@example.org")
             self.do("report", "report", call, {"caller": caller, "ring": True})
+        elif kind == "start":
+            self.calls[call] = "woken"
 
     def fetch(self) -> None:
         status, answer = self.request("GET", f"/v1/apps/{self.app}/pushes")
@@ -232,6 +235,9 @@ class Handler:
         elif call in self.calls and name == "action":
             action = event["action"]
             self.do(action, "fulfill", call, {"action": action})
+            if action == "start":
+                self.do("connecting", "connecting", call, None)
+                self.do("connected", "connected", call, None)
         elif name == "call" and "claimMs" in event and call not in self.calls:
             # Nobody has it.
             self.calls[call] = "claimed"
