@@ -104,16 +104,37 @@ void play(struct call *call) {
     }
 }
 
+void dial(struct call *call) {
+    if (call->is_dialled || !call->to || handler.client.socket < 0 || handler.client.accounts == 0) return;
+    call->is_dialled = true;
+    client_tell(&handler.client, "dial", "dial", call->to);
+}
+
+void hang_up_stray(const char *invite) {
+    const struct call stray = {.id = (char *)invite, .invite = (char *)invite};
+    tell_of(&stray, NULL, "hangup", "");
+}
+
+// The client has sent an INVITE, or can't. Its answers come in the order of the commands.
+static void take_dialled(bool is_done) {
+    for (struct call *call = calls; call; call = call->next) {
+        if (!call->is_dialled || !is(call->owed, "start")) continue;
+        return is_done ? fulfil(call, "start") : fail(call, "start");
+    }
+}
+
 static bool still_rings(const struct call *other, const struct call *call) {
-    return other != call && !other->media && !is(other->owed, "end");
+    return other != call && !other->media && !other->is_outgoing && !is(other->owed, "end");
 }
 
 // Does what the user wants. After a restart ringwaked may repeat an action.
 void act(struct call *call, const char *action, const char *digits) {
     set(&call->owed, action);
-    bool is_done = (is(action, "answer") && call->media) || (is(action, "hold") && call->media == held)
+    bool is_done = (is(action, "answer") && call->media) || (is(action, "start") && (call->invite || call->media))
+        || (is(action, "hold") && call->media == held)
         || (is(action, "unhold") && call->media == on) || (is(action, "end") && !call->invite);
     if (is_done) return fulfil(call, action);
+    if (is(action, "start")) return call->is_outgoing ? dial(call) : fail(call, action);
     if (!call->invite) return fail(call, action);
     if (is(action, "answer")) {
         // The client first holds the other call, and does not answer if that fails, as for a call that still rings. So
@@ -168,6 +189,8 @@ void take_response(const char *message) {
     if (commands && is(token, "find")) {
         if (!is_done || !strstr(words, "setting")) take_result(false, words);
         else client_tell(&handler.client, "do", commands->name, commands->parameters);
+    } else if (is(token, "dial")) {
+        take_dialled(is_done);
     } else if (commands && is(token, "do")) {
         take_result(is_done, words);
     }

@@ -11,10 +11,13 @@ enum timeout { no_timeout, register_again, report_provisionally, give_up, play_o
 struct call {
     struct call *next;
     char *id;
-    // The Call-ID of its INVITE; nil until that has arrived.
+    // The Call-ID of its INVITE; nil until that has arrived, or until the server has answered ours.
     char *invite;
     // As a JSON text.
     char *caller;
+    // Of a call that the user begins: whom to call, and whether the client was told to. Nil for others.
+    char *to;
+    bool is_outgoing, is_dialled;
     enum told told;
     enum media media;
     // The user's open action; nil if there is none.
@@ -48,6 +51,10 @@ void fulfil(struct call *call, const char *action);
 void tell_of(const struct call *call, const char *what, const char *command, const char *parameters);
 // Does what the user wants. After a restart ringwaked may repeat an action.
 void act(struct call *call, const char *action, const char *digits);
+// Calls the other side, as soon as the client takes commands.
+void dial(struct call *call);
+// The server has answered an INVITE of ours, with this Call-ID, that belongs to no call any more.
+void hang_up_stray(const char *invite);
 // Plays digits up to a pause.
 void play(struct call *call);
 void hang_up(struct call *call);

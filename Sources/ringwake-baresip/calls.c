@@ -76,6 +76,8 @@ void begin_client(void) {
 
 void client_is_there(void) {
     if (calls && handler.client.accounts == 0) client_register(&handler.client);
+    for (struct call *call = calls; call; call = call->next)
+        if (owes(call, "start")) dial(call);
     if (calls) return;
     client_unregister(&handler.client);
     client_guard(&handler.client);
@@ -122,7 +124,7 @@ static void match(void) {
     for (invite = early; invite; invite = next) {
         next = invite->next;
         struct call *call = calls;
-        while (call && (call->invite || call->told == gone)) call = call->next;
+        while (call && (call->invite || call->is_outgoing || call->told == gone)) call = call->next;
         if (!call) return;
         invited(call, invite);
     }
@@ -157,8 +159,17 @@ static void claim(const char *id) {
 void given(const char *kind, const char *id) {
     note("given %s: %s", id, kind);
     if (is(kind, "claim")) return claim(id);
-    if (!is(kind, "call") || call_with(id)) return;
+    bool is_outgoing = is(kind, "start");
+    if ((!is(kind, "call") && !is_outgoing) || call_with(id)) return;
     struct call *call = add(id);
+    call->is_outgoing = is_outgoing;
+    if (is_outgoing) {
+        // Nobody has to be told of it. The stream brings whom to call, and then the action to start.
+        call->told = ringing;
+        if (handler.client.socket >= 0 && handler.client.accounts == 0) client_register(&handler.client);
+        else if (handler.client.socket < 0 && handler.client.pid == 0) begin_client();
+        return;
+    }
     if (handler.client.socket >= 0 && handler.client.accounts > 0) {
         later(call, again, register_again);
     } else {
@@ -183,6 +194,7 @@ static void forget(struct call *call) {
     free(call->id);
     free(call->invite);
     free(call->caller);
+    free(call->to);
     free(call->owed);
     free(call->digits);
     free(call);
@@ -225,6 +237,8 @@ void take_event(const char *line) {
         free(action);
         free(played);
     } else if (is(event, "call") && id) {
+        struct call *known = call_with(id);
+        if (known && known->is_outgoing && !known->to) known->to = plain_member(line, "caller");
         char *state = member(line, "state");
         stands(id, state, strstr(line, "\"claimMs\":") != NULL, number ? strtoull(number + 9, NULL, 10) : 0);
         free(state);
@@ -259,10 +273,43 @@ static void drop_early(const char *id) {
     }
 }
 
+// The call that this is the first answer to; NULL: the user has hung up meanwhile.
+static struct call *call_dialled(const char *invite) {
+    for (struct call *call = calls; call; call = call->next) {
+        if (!call->is_dialled || call->invite || call->told == gone) continue;
+        set(&call->invite, invite);
+        return call;
+    }
+    return NULL;
+}
+
+// Why an outgoing call that was not answered ended: the server's words begin with its status (RFC 3261 section 21).
+static const char *why_unanswered(const char *words) {
+    switch (words ? strtol(words, NULL, 10) : 0) {
+    case 486: case 600: return "busy";
+    case 603: return "declined";
+    case 408: case 480: case 487: return "unanswered";
+    default: return "failed";
+    }
+}
+
 void take_message(const char *message) {
     if (strncmp(message, "{\"response\":", 12) == 0) return take_response(message);
     char *type = member(message, "type"), *id = plain_member(message, "id"), *what = member(message, "param");
+    char *direction = member(message, "direction");
     struct call *call = id ? call_of_invite(id) : NULL;
+    if (id && !call && is(direction, "outgoing")) {
+        call = call_dialled(id);
+        if (!call && !is(type, "CALL_CLOSED")) hang_up_stray(id);
+    }
+    free(direction);
+    if (call && call->is_outgoing && !call->media) {
+        if (is(type, "CALL_RINGING") || is(type, "CALL_PROGRESS")) say(call, "connecting", "{}");
+        if (is(type, "CALL_ESTABLISHED")) {
+            call->media = on;
+            say(call, "connected", "{}");
+        }
+    }
     if (is(type, "REGISTER_FAIL")) note("the server refuses to register: %s", what ? what : "");
     if (is(type, "CALL_INCOMING") && id) take_invite(id, message);
     if (is(type, "CALL_ESTABLISHED") && call && owes(call, "answer")) {
@@ -276,7 +323,7 @@ void take_message(const char *message) {
         drop_early(id);
         if (call) {
             hold_again(call);
-            is_gone(call, "remoteEnded");
+            is_gone(call, call->is_outgoing && !call->media ? why_unanswered(what) : "remoteEnded");
         }
     }
     free(type);

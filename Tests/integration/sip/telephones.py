@@ -20,6 +20,11 @@ CUE = (
     "From: <sip:cue@{caller}>;tag=cue\r\nTo: <sip:alice@{caller}>\r\nCall-ID: {call}\r\nCSeq: 1 INFO\r\n"
     "Content-Length: 0\r\n\r\n"
 )
+REGISTER = (
+    "REGISTER sip:{server} SIP/2.0\r\nVia: SIP/2.0/UDP {caller}:9;branch=z9hG4bK-alice\r\nMax-Forwards: 70\r\n"
+    "From: <sip:alice@{server}>;tag=alice\r\nTo: <sip:alice@{server}>\r\nCall-ID: alice\r\nCSeq: 1 REGISTER\r\n"
+    "Contact: <sip:alice@{caller}:{port}>\r\nExpires: 3600\r\nContent-Length: 0\r\n\r\n"
+)
 # No call of a test takes longer; seconds.
 CALL_TIMEOUT = 60
 
@@ -71,6 +76,49 @@ def calls(exchange: Exchange, call: str, scenario: str = "call", *, port: int = 
     finally:
         netns.stop(caller.process)
         exchange.caller.processes.remove(caller.process)
+
+
+class Telephone:
+    """A telephone with a number of its own in the caller's network, which is registered and can be called."""
+
+    PORT = 5080
+
+    def __init__(self, exchange: Exchange, scenario: str) -> None:
+        self.exchange = exchange
+        self.errors = exchange.folder / f"sipp-{scenario}.errors"
+        with (exchange.folder / f"sipp-{scenario}.log").open("wb") as log:
+            self.process = exchange.caller.popen(
+                "sipp", "-sf", SCENARIOS / f"{scenario}.xml", "-i", CALLER, "-p", self.PORT, "-mp", MEDIA_PORT + 400,
+                "-rtp_echo", "-m", 1, "-timeout", CALL_TIMEOUT, "-timeout_error", "-nostdin",
+                "-trace_err", "-error_file", self.errors,
+                stdout=log, stderr=log, env=os.environ | {"TERM": "xterm"}, cwd=exchange.folder,
+            )  # fmt: skip
+        until(self.is_registered, CALL_TIMEOUT, "alice to be registered")
+
+    def is_registered(self) -> bool:
+        if "AoR: alice" in self.exchange.ask("ul.dump"):
+            return True
+        with self.exchange.caller.entered():
+            line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        with line:
+            line.sendto(REGISTER.format(caller=CALLER, server=SERVER, port=self.PORT).encode(), (SERVER, 5060))
+        return False
+
+    def is_content(self) -> None:
+        """The call has gone as the scenario says."""
+        said = self.errors.read_text(errors="replace") if self.errors.exists() else "sipp reports no error"
+        assert self.process.wait(CALL_TIMEOUT) == 0, said
+
+
+@contextlib.contextmanager
+def telephone(exchange: Exchange, scenario: str = "answers") -> Iterator[Telephone]:
+    """Alice's telephone, which does what the scenario says."""
+    made = Telephone(exchange, scenario)
+    try:
+        yield made
+    finally:
+        netns.stop(made.process)
+        exchange.caller.processes.remove(made.process)
 
 
 def register(exchange: Exchange, token: str, topic: str, *, seconds: int = 3600, by: str = "udp") -> None:
