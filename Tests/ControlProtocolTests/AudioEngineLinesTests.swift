@@ -35,7 +35,8 @@ struct AudioEngineLinesTests {
         .applied(number: 1, AudioApplied(route: route, busy: [AudioSessionID(number: 2)], made: 3)),
         .refused(number: 2, AudioSessionError(.cannotStartRecording, "no microphone")),
         .outputChosen(number: .max, isKnown: false),
-        .routeChanged(.newDeviceAvailable, previous: AudioRoute(), current: route), .routeDisconnected,
+        .routeChanged(.newDeviceAvailable, previous: AudioRoute(isInputAvailable: false), current: route),
+        .routeDisconnected,
         .microphoneMuted(true), .activity(running: [AudioSessionID(number: 2)], othersPlay: false),
         .problem("a line\nand another"),
     ]
@@ -47,6 +48,15 @@ struct AudioEngineLinesTests {
             #expect(line.last == 10 && !line.dropLast().contains(10))
             #expect(try AudioEngineLine.request(Array(line.dropLast())) == request)
         }
+    }
+
+    @Test("a route of an earlier version has an input available, and one of this says only where there is none")
+    func routes() throws {
+        let text =
+            #"{"routeChanged":{"_0":"unknown","previous":{"inputs":[],"outputs":[]},"current":{"inputs":[],"outputs":[]}}}"#
+        let report = try AudioEngineLine.report(Array(text.utf8))
+        #expect(report == .routeChanged(.unknown, previous: AudioRoute(), current: AudioRoute()))
+        #expect(!String(decoding: AudioEngineLine.encoded(report), as: UTF8.self).contains("isInputAvailable"))
     }
 
     @Test("each report is one line, and comes back as it was")

@@ -16,6 +16,9 @@ enum AudioSamples {
                 kind: .builtInReceiver, device: "alsa_output.platform-sound", port: "[Out] Earpiece", name: "Earpiece")
         ])
 
+    /// No microphone is connected.
+    static let listening = AudioRoute(outputs: receiver.outputs, isInputAvailable: false)
+
     static let headset = AudioRoute(
         inputs: [AudioPort(kind: .bluetoothHFP, device: "bluez_input.AA", name: "Alice's headset")],
         outputs: [AudioPort(kind: .bluetoothHFP, device: "bluez_output.AA", name: "Alice's headset")])
@@ -35,6 +38,12 @@ enum AudioSamples {
             AudioStatusMessage(
                 backend: "socket", state: "unavailable", why: "nobody listens on /run/user/1000/ringwake/audio.sock",
                 sessions: 1)
+        ),
+        (
+            "AudioStatusMessage/no-microphone",
+            AudioStatusMessage(
+                backend: "program", state: "connected", route: AudioRouteMessage(listening), sessions: 1, active: 1,
+                call: true)
         ),
         ("AudioStatusMessage/off", AudioStatusMessage(backend: "none", state: "off")),
     ]
@@ -66,6 +75,10 @@ enum AudioSamples {
 
     private static let notices: [(String, any Encodable & Sendable)] = [
         ("AudioNoticeMessage/opened", AudioNoticeMessage(opened: AudioSessionID(number: 16))),
+        (
+            "AudioNoticeMessage/opened-without-microphone",
+            AudioNoticeMessage(opened: AudioSessionID(number: 16), isInputAvailable: false)
+        ),
         ("AudioNoticeMessage/active", AudioNoticeMessage(active: receiver)),
         ("AudioNoticeMessage/inactive", AudioNoticeMessage(event: "inactive")),
         ("AudioNoticeMessage/interrupted", AudioNoticeMessage(.interruptionBegan(.default))),
@@ -73,6 +86,10 @@ enum AudioSamples {
         (
             "AudioNoticeMessage/route-changed",
             AudioNoticeMessage(.routeChanged(.newDeviceAvailable, previous: receiver, current: headset))
+        ),
+        (
+            "AudioNoticeMessage/input-availability-changed",
+            AudioNoticeMessage(.inputAvailabilityChanged(false))
         ),
         ("AudioNoticeMessage/silence-hint", AudioNoticeMessage(.secondaryAudioShouldBeSilenced(true))),
         ("AudioNoticeMessage/lost", AudioNoticeMessage(.mediaServicesWereLost)),

@@ -56,6 +56,7 @@ enum EventSamples {
         ),
         ("cellular", .cellular(.init(active: false))),
         ("audio-activated", audio(.activated(AudioSamples.receiver))),
+        ("audio-activated-listening", audio(.activated(AudioSamples.listening))),
         ("audio-deactivated", audio(.deactivated)),
         ("audio-failed", audio(.failed(AudioSessionError(.mediaServicesFailed, "no audio server answers")))),
         (

@@ -70,6 +70,16 @@ struct AudioCommandTests {
         #expect(tool("audio", "route", answers: .json(Self.status("off"))).0.status == 0)
     }
 
+    @Test("The route says that no microphone is connected")
+    func noMicrophone() {
+        let route = #","route":{"inputs":[],"isInputAvailable":false,"outputs":[]}"#
+        for words in [["audio", "route"], ["audio"]] {
+            let daemon = FakeDaemon { _ in .json(Self.status("connected", route)) }
+            let run = ringwake(words, at: daemon)
+            #expect(run.output.contains("none (no microphone is connected)\n"), "\(run.output)")
+        }
+    }
+
     @Test(
         "A name chooses the output",
         arguments: [

@@ -175,6 +175,14 @@ public final class AudioSession: Sendable {
     /// The route that the audio server reported last.
     public var currentRoute: AudioRoute { shared.shown.withLock { $0.route } }
 
+    /// Whether there is an input to record from, as `AVAudioSession.isInputAvailable` says: false if no microphone is
+    /// connected.
+    ///
+    /// The category need not record. A hands-free Bluetooth device counts too, except while a session records that may not
+    /// use it. Without an audio server, and until a new session is connected to it, this is true.
+    /// ``AudioSessionNotice/inputAvailabilityChanged(_:)`` reports changes, also while the session is inactive.
+    public var isInputAvailable: Bool { shared.shown.withLock { $0.isInputAvailable } }
+
     /// Whether other programs play: whether any of their running streams is not muted.
     public var isOtherAudioPlaying: Bool { shared.shown.withLock { $0.isOtherAudioPlaying } }
 

@@ -23,6 +23,9 @@ public enum AudioSessionNotice: Hashable, Sendable {
     case interruptionEnded(shouldResume: Bool)
     /// The session's route has changed. See `AVAudioSession.routeChangeNotification`.
     case routeChanged(AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
+    /// A microphone was connected, or the last one removed: see ``AudioSession/isInputAvailable``. The session need not be
+    /// active.
+    case inputAvailabilityChanged(Bool)
     /// Another session that does not mix has started or stopped playing: silence sound that is not essential, such as a
     /// game's music, or play it again. See `AVAudioSession.silenceSecondaryAudioHintNotification`.
     case secondaryAudioShouldBeSilenced(Bool)
@@ -43,6 +46,7 @@ extension AudioSessionNotice {
             case .interruptionEnded(let shouldResume): .interruptionEnded(shouldResume: shouldResume)
             case .routeChanged(let reason, let previous, let current):
                 .routeChanged(reason, previous: previous, current: current)
+            case .inputAvailabilityChanged(let isAvailable): .inputAvailabilityChanged(isAvailable)
             case .secondaryAudioShouldBeSilenced(let isSilenced): .secondaryAudioShouldBeSilenced(isSilenced)
             case .mediaServicesWereLost: .mediaServicesWereLost
             case .mediaServicesWereReset: .mediaServicesWereReset

@@ -173,6 +173,7 @@ final class SessionLoop {
             member.session.shown.withLock { shown in
                 shown.state = AudioSessionState(session.machine.state)
                 shown.route = arbiter.route
+                shown.isInputAvailable = session.isInputAvailable
                 shown.isOtherAudioPlaying = arbiter.isOtherAudioPlaying(for: id)
                 shown.shouldBeSilenced = arbiter.secondaryAudioShouldBeSilenced(for: id)
                 if shown.openConfigurations == 0 { shown.configuration = session.configuration }

@@ -9,6 +9,7 @@ final class SessionState: Sendable {
         var state = AudioSessionState.inactive
         var configuration = AudioSessionConfiguration.standard
         var route = AudioRoute()
+        var isInputAvailable = true
         var isOtherAudioPlaying = false
         var shouldBeSilenced = false
         /// Changes of the configuration that the loop has not handled. Until then the last requested one is shown.

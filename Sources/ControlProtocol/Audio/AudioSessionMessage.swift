@@ -59,12 +59,14 @@ package struct AudioSessionListMessage: Codable, Equatable, Sendable {
 /// One line of a session's stream.
 package struct AudioNoticeMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
-    /// - `opened`: the first line, with the session's `id`;
+    /// - `opened`: the first line, with the session's `id`, and `isInputAvailable` if no microphone is connected;
     /// - `active`: the session is active; with its `route`;
     /// - `inactive`: the session was deactivated, as its client requested;
     /// - `interrupted`: another session interrupted it (`reason`), and it is silent;
     /// - `interruptionEnded`: it may be activated again; `shouldResume` says whether it should;
     /// - `routeChanged`: its input or output has changed, for a `reason`;
+    /// - `inputAvailabilityChanged`: a microphone was connected, or the last one removed, or it became known that there is
+    ///   none (`isInputAvailable`). Also sent to a session that isn't active;
     /// - `silenceHint`: another, non-mixable session started or stopped playing (`silence`);
     /// - `lost`: the audio server is gone;
     /// - `reset`: the audio server is back. The session keeps its configuration and is inactive;
@@ -82,6 +84,8 @@ package struct AudioNoticeMessage: Codable, Equatable, Sendable {
     package var number: Int32?
     package var shouldResume: Bool?
     package var silence: Bool?
+    /// With `inputAvailabilityChanged`, and with `opened` if it is false.
+    package var isInputAvailable: Bool?
     /// Only with `error`: the name of the code.
     package var code: String?
     /// Only with `error`: what happened, and what to do.
@@ -91,8 +95,8 @@ package struct AudioNoticeMessage: Codable, Equatable, Sendable {
 extension AudioNoticeMessage {
     package init(event: String) { self.event = event }
 
-    package init(opened id: AudioSessionID) {
-        self.init(event: "opened", id: id.number)
+    package init(opened id: AudioSessionID, isInputAvailable: Bool = true) {
+        self.init(event: "opened", id: id.number, isInputAvailable: isInputAvailable ? nil : false)
     }
 
     package init(active route: AudioRoute) {
@@ -111,6 +115,8 @@ extension AudioNoticeMessage {
             self.init(
                 event: "routeChanged", route: AudioRouteMessage(current), previous: AudioRouteMessage(previous),
                 reason: reason.rawValue, number: Int32(clamping: reason.number))
+        case .inputAvailabilityChanged(let isAvailable):
+            self.init(event: "inputAvailabilityChanged", isInputAvailable: isAvailable)
         case .secondaryAudioShouldBeSilenced(let isSilent): self.init(event: "silenceHint", silence: isSilent)
         case .mediaServicesWereLost: self.init(event: "lost")
         case .mediaServicesWereReset: self.init(event: "reset")

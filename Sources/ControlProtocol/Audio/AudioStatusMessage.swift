@@ -78,6 +78,8 @@ extension AudioStatusMessage {
 package struct AudioRouteMessage: Codable, Equatable, Sendable {
     package var inputs: [AudioPortMessage] = []
     package var outputs: [AudioPortMessage] = []
+    /// False: no microphone is connected. Nil: there is an input, also where the session uses none, or it is not known.
+    package var isInputAvailable: Bool?
 }
 
 /// One port of one device.
@@ -101,7 +103,8 @@ extension AudioStatusMessage.Server {
 extension AudioRouteMessage {
     package init(_ route: AudioRoute) {
         self.init(
-            inputs: route.inputs.map { AudioPortMessage($0) }, outputs: route.outputs.map { AudioPortMessage($0) })
+            inputs: route.inputs.map { AudioPortMessage($0) }, outputs: route.outputs.map { AudioPortMessage($0) },
+            isInputAvailable: route.isInputAvailable ? nil : false)
     }
 }
 

@@ -68,7 +68,8 @@ enum AudioText {
     private static func addRoute(of status: AudioStatusMessage, to table: inout TextTable) {
         if let route = status.route {
             table.add(["output", ports(route.outputs)])
-            table.add(["input", ports(route.inputs)])
+            let lack = route.isInputAvailable == false ? " (no microphone is connected)" : ""
+            table.add(["input", ports(route.inputs) + lack])
         }
         if let output = status.output { table.add(["chosen", TerminalText.printable(output)]) }
     }

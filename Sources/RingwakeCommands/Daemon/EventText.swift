@@ -53,12 +53,12 @@ struct EventText {
         case .missed(let event):
             ("", [event.app, event.call, event.caller], reason(event.endReason.map { CallText.reason($0) }))
         case .cellular(let event): (event.active ? "in a call" : "no call", [], [])
-        case .audioActivated(let event): ("", [event.app, event.call], [AudioText.line(of: event.route)])
+        case .audioActivated(let event): ("", [event.app, event.call], audio(event.route))
         case .audioDeactivated(let event): ("", [event.app, event.call], [])
         case .audioFailed(let event):
             ("", [event.app, event.call], reason(event.code) + [printable(event.message)])
         case .audioRouteChanged(let event):
-            ("", [event.app, event.call], [AudioText.line(of: event.route)] + reason(event.changeReason))
+            ("", [event.app, event.call], audio(event.route) + reason(event.changeReason))
         case .path(let event): (event.path.status, [event.app, event.call], path(event.path))
         case .connection(let event): (event.connection, [event.app], reason(event.connectionReason))
         case .credentials(let event): (event.valid ? "renewed" : "none", [event.app], [])
@@ -99,6 +99,10 @@ struct EventText {
     private func path(_ path: PathMessage) -> [String] {
         path.interfaces.prefix(1).map { printable("\($0.name) (\($0.type))") }
             + path.sources.prefix(1).map { "from \(printable($0))" } + reason(path.reason)
+    }
+
+    private func audio(_ route: AudioRouteMessage) -> [String] {
+        [AudioText.line(of: route)] + (route.isInputAvailable == false ? [style.bad("no microphone is connected")] : [])
     }
 
     private func reason(_ reason: String?) -> [String] { reason.map { ["(\(printable($0)))"] } ?? [] }

@@ -77,7 +77,8 @@ final class AudioClients {
         let client = AudioClient(
             processes: Set([owner.process].compactMap(\.self)), name: AudioClients.name(opening.name, owner))
         audio.submit(.opened(id, client, hasLease: owner.hasLease))
-        send(AudioNoticeMessage(opened: id), to: id)
+        let isInputAvailable = audio.arbiter.sessions[id]?.isInputAvailable ?? true
+        send(AudioNoticeMessage(opened: id, isInputAvailable: isInputAvailable), to: id)
         guard holders[id] != nil else { return }
         ask(id, .configured(id, configuration), nil)
         if opening.active == true { ask(id, .activationRequested(id), nil) }
@@ -161,7 +162,7 @@ final class AudioClients {
     func notify(_ id: AudioSessionID, _ notice: AudioNotice) {
         switch notice {
         case .interruptionBegan, .mediaServicesWereLost, .mediaServicesWereReset: holders[id]?.isReportedActive = false
-        case .interruptionEnded, .routeChanged, .secondaryAudioShouldBeSilenced: break
+        case .interruptionEnded, .routeChanged, .inputAvailabilityChanged, .secondaryAudioShouldBeSilenced: break
         }
         send(AudioNoticeMessage(notice), to: id)
     }

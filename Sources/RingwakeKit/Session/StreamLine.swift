@@ -107,7 +107,9 @@ extension CallPath {
 
 extension AudioRoute {
     init(_ message: AudioRouteMessage) {
-        self.init(inputs: message.inputs.map { AudioPort($0) }, outputs: message.outputs.map { AudioPort($0) })
+        self.init(
+            inputs: message.inputs.map { AudioPort($0) }, outputs: message.outputs.map { AudioPort($0) },
+            isInputAvailable: message.isInputAvailable ?? true)
     }
 }
 

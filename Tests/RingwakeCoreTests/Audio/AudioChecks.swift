@@ -15,6 +15,8 @@ struct AudioChecks {
     private(set) var interrupted: Set<AudioSessionID> = []
     private(set) var isEngineThere = false
     private var lastNumber: UInt64 = 0
+    /// What each session was last told of inputs.
+    private var inputs: [AudioSessionID: Bool] = [:]
 
     enum Request { case activate, deactivate, configure }
 
@@ -114,6 +116,8 @@ struct AudioChecks {
         case .interruptionEnded: expect(interrupted.remove(id) != nil, "no end without a begin")
         case .mediaServicesWereLost: interrupted.remove(id)
         case .routeChanged(_, let previous, let current): expect(previous != current, "another route")
+        case .inputAvailabilityChanged(let isAvailable):
+            expect(inputs.updateValue(isAvailable, forKey: id) != isAvailable, "a change is told once")
         case .secondaryAudioShouldBeSilenced, .mediaServicesWereReset: break
         }
     }

@@ -22,7 +22,7 @@ struct AudioRandomOrderTests {
         .music, .mixable, .ducking, .interruptingSpeech, .speech, .mixableSpeech, .recording, .mixableRecording, .chat,
         .standard, configuration(.ambient), configuration(.multiRoute, .default, [.duckOthers]),
     ]
-    static let routes = [AudioScenario.speaker, AudioScenario.headset, AudioRoute()]
+    static let routes = [AudioScenario.speaker, AudioScenario.headset, AudioScenario.deaf, AudioRoute()]
 
     @Test("What must hold holds after every event, and when all is over nothing is left", arguments: 0..<20)
     func invariants(seed: Int) {

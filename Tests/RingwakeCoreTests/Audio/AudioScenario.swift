@@ -20,6 +20,8 @@ struct AudioScenario {
     static let speaker = AudioRoute(
         inputs: [AudioPort(kind: .builtInMicrophone, device: "mic", name: "Microphone")],
         outputs: [AudioPort(kind: .builtInSpeaker, device: "speaker", name: "Speaker")])
+    /// The speaker, without a microphone.
+    static let deaf = AudioRoute(outputs: speaker.outputs, isInputAvailable: false)
     static let headset = AudioRoute(
         inputs: [AudioPort(kind: .headset, device: "headset", name: "Headset")],
         outputs: [AudioPort(kind: .headphones, device: "headset", name: "Headset")])

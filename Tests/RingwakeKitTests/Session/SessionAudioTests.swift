@@ -19,6 +19,17 @@ struct SessionAudioTests {
         #expect(try bench.hear(moved) == [])
     }
 
+    @Test("a call without a microphone says so, until one is connected")
+    func listening() throws {
+        var bench = try SessionBench.open(wake("c1"), call("c1", 1, "connected"))
+        let deaf = #"{"inputs":[],"outputs":[{"kind":"usb","device":"speaker"}],"isInputAvailable":false}"#
+        let active = try bench.hear(audio("c1", "Activated", 1, #","route":"# + deaf))
+        #expect(active == ["c1 audio on speaker without microphone"])
+        let plugged = route("speaker") + #","previous":"# + deaf + #","changeReason":"newDeviceAvailable""#
+        #expect(
+            try bench.hear(audio("c1", "RouteChanged", 1, plugged)) == ["c1 audio route newDeviceAvailable speaker"])
+    }
+
     @Test("a failure ends what was active, and its code is known, or unspecified")
     func failed() throws {
         var bench = try SessionBench.open(wake("c1"), call("c1", 1, "connected"))

@@ -46,14 +46,18 @@ private func said(_ event: CallEvent) -> String {
     case .claimed(let info): "\(info.id) claimed"
     case .filtered(let call, let filter, _): "\(call) filtered \(filter.rawValue)"
     case .networkChanged(let call, let path): "\(call) path \(path.sources)"
-    case .audioActivated(let call, let route): "\(call) audio on \(route.outputs.map(\.device).joined())"
+    case .audioActivated(let call, let route): "\(call) audio on \(said(route))"
     case .audioDeactivated(let call): "\(call) audio off"
     case .audioFailed(let call, let error): "\(call) audio failed \(error.code.rawValue)"
     case .audioRouteChanged(let call, let reason, _, let current):
-        "\(call) audio route \(reason.rawValue) \(current.outputs.map(\.device).joined())"
+        "\(call) audio route \(reason.rawValue) \(said(current))"
     case .cellular(let isActive): "cellular \(isActive)"
     case .reachability(let reachability): "reachability \(reachability.status.rawValue)"
     }
+}
+
+private func said(_ route: AudioRoute) -> String {
+    route.outputs.map(\.device).joined() + (route.isInputAvailable ? "" : " without microphone")
 }
 
 /// A session, and lines for it as a daemon writes them.

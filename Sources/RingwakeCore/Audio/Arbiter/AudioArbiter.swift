@@ -62,13 +62,14 @@ package struct AudioArbiter: Hashable, Sendable {
         if choices.proceed(scene.engine, &turn) { dropSpeaker() }
         followEngine(&turn)
         clients.sessions.notifyHints(scene, &turn)
+        if engine.isReady { clients.sessions.notifyInputs(route.isInputAvailable, &turn) }
         return turn.effects
     }
 
     private mutating func apply(_ event: AudioEvent, _ turn: inout AudioTurn) {
         switch event {
         case .opened(let id, let client, let hasLease):
-            if let error = clients.sessions.open(id, client, hasLease: hasLease, at: turn.now) {
+            if let error = clients.sessions.open(id, client, hasLease: hasLease, route: route, at: turn.now) {
                 return turn.effects.append(.refused(id, error))
             }
             scene.engine.revive(&turn)
@@ -257,7 +258,7 @@ package struct AudioArbiter: Hashable, Sendable {
         case .outputChosen(let number, let isKnown):
             if choices.answered(number, isKnown: isKnown, &turn) { dropSpeaker() }
         case .routeChanged(let reason, _, let route):
-            dropSpeaker()
+            if !route.hasSamePorts(as: self.route) { dropSpeaker() }
             move(to: route, reason, &turn)
             scene.engine.server.allowRefused()
             retryCall(&turn)
@@ -354,6 +355,7 @@ package struct AudioArbiter: Hashable, Sendable {
         if let activeCall {
             turn.effects.append(.call(activeCall, .routeChanged(reason, previous: previous, current: new)))
         }
+        if new.hasSamePorts(as: previous) { return }
         for id in clients.sessions.ids where sessions[id]?.machine.state.name == .active {
             turn.notify(id, .routeChanged(reason, previous: previous, current: new))
         }

@@ -109,6 +109,8 @@ package enum AudioNotice: Hashable, Sendable, Codable {
     case interruptionBegan(AudioInterruptionReason)
     case interruptionEnded(shouldResume: Bool)
     case routeChanged(AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
+    /// An input became available, or the last one is gone. Sent to every open session.
+    case inputAvailabilityChanged(Bool)
     /// True: another session that is not mixable is active and plays. False: it no longer does.
     case secondaryAudioShouldBeSilenced(Bool)
     case mediaServicesWereLost

@@ -21,6 +21,8 @@ package struct AudioSessions: Hashable, Sendable {
             didSet { if machine.state.name != .active { isSpeakerForced = false } }
         }
         package internal(set) var isSpeakerForced = false
+        /// Whether there is an input for it, as its client was last told; true while that is not known.
+        package fileprivate(set) var isInputAvailable = true
         /// The last hint to its client: whether another session that is not mixable plays.
         fileprivate var hint = false
         /// Whether the last interruption notice to its client was an end.
@@ -63,9 +65,11 @@ package struct AudioSessions: Hashable, Sendable {
 
     // MARK: - Open and close
 
+    /// - Parameter route: the current route. A client reads from it whether there is an input, and is notified of later
+    ///   changes only.
     /// - Returns: why the session was not opened; nil if it was.
     mutating func open(
-        _ id: AudioSessionID, _ client: AudioClient, hasLease: Bool, at now: BootInstant
+        _ id: AudioSessionID, _ client: AudioClient, hasLease: Bool, route: AudioRoute, at now: BootInstant
     ) -> AudioSessionError? {
         guard id.number > lastNumber, id.number < .max else {
             return AudioSessionError(.badParam, "a session with this number was opened before")
@@ -76,6 +80,7 @@ package struct AudioSessions: Hashable, Sendable {
         }
         lastNumber = id.number
         all[id] = Session(client: client, openedAt: now, hasLease: hasLease)
+        all[id]?.isInputAvailable = route.isInputAvailable
         return nil
     }
 
@@ -214,6 +219,14 @@ package struct AudioSessions: Hashable, Sendable {
             guard hint != session.hint else { continue }
             all[id]?.hint = hint
             turn.notify(id, .secondaryAudioShouldBeSilenced(hint))
+        }
+    }
+
+    /// Notifies every session, active or not, when an input becomes available or the last one is gone.
+    mutating func notifyInputs(_ isAvailable: Bool, _ turn: inout AudioTurn) {
+        for id in ids where all[id]?.isInputAvailable != isAvailable {
+            all[id]?.isInputAvailable = isAvailable
+            turn.notify(id, .inputAvailabilityChanged(isAvailable))
         }
     }
 }

@@ -42,10 +42,35 @@ public struct AudioPort: Hashable, Sendable, Codable {
 public struct AudioRoute: Hashable, Sendable, Codable {
     public var inputs: [AudioPort]
     public var outputs: [AudioPort]
+    /// Whether there is an input that the session can record from, now or once its category records; AVAudioSession's
+    /// `isInputAvailable`. False: no microphone is connected. True while it is not known, as without an audio server.
+    public var isInputAvailable: Bool
 
-    public init(inputs: [AudioPort] = [], outputs: [AudioPort] = []) {
+    public init(inputs: [AudioPort] = [], outputs: [AudioPort] = [], isInputAvailable: Bool = true) {
         self.inputs = inputs
         self.outputs = outputs
+        self.isInputAvailable = isInputAvailable
+    }
+
+    /// Whether both have the same inputs and outputs.
+    package func hasSamePorts(as other: AudioRoute) -> Bool { inputs == other.inputs && outputs == other.outputs }
+
+    private enum CodingKeys: String, CodingKey { case inputs, outputs, isInputAvailable }
+
+    // Earlier versions have no `isInputAvailable`; it is left out if it is true.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            inputs: try container.decode([AudioPort].self, forKey: .inputs),
+            outputs: try container.decode([AudioPort].self, forKey: .outputs),
+            isInputAvailable: try container.decodeIfPresent(Bool.self, forKey: .isInputAvailable) ?? true)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(inputs, forKey: .inputs)
+        try container.encode(outputs, forKey: .outputs)
+        if !isInputAvailable { try container.encode(false, forKey: .isInputAvailable) }
     }
 }
 
