@@ -211,7 +211,8 @@ struct PlanReconciler {
         // The stored values of their kinds have to be repaired again, after these streams are undone.
         if takeBackEchoes() { self.work?.isRepaired = false }
         let route = decision
-        if work.refusal == nil, !work.numbers.isEmpty, let error = route.lack(for: wanted.plan.sessions.first) {
+        if work.refusal == nil, !work.numbers.isEmpty, let error = route.lack(for: wanted.plan, after: work.former.plan)
+        {
             self.work?.refusal = error
             wanted = work.former
             return .again

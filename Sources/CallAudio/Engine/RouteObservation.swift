@@ -148,12 +148,15 @@ struct RouteObservation {
     private func reason(for current: AudioRoute, in image: AudioServerImage) -> AudioRouteChangeReason {
         let (was, now) = (route.outputs.first, current.outputs.first)
         guard was != now else {
+            if current.isInputAvailable != route.isInputAvailable {
+                return current.isInputAvailable ? .newDeviceAvailable : .oldDeviceUnavailable
+            }
             let isInputThere = route.inputs.first.map { image.isUsable($0, isInput: true) } ?? true
             if !isInputThere { return .oldDeviceUnavailable }
-            return current.inputs.contains { newcomers.contains($0.identity) } ? .newDeviceAvailable : .override
+            return current.inputs.contains(where: isNew) ? .newDeviceAvailable : .override
         }
         guard let now else { return .noSuitableRouteForCategory }
-        let isNew = newcomers.contains(now.identity)
+        let isNew = isNew(now)
         if let was, was.device == now.device, image.isUsable(was, isInput: false) {
             return isNew ? .newDeviceAvailable : .override
         }
@@ -163,6 +166,12 @@ struct RouteObservation {
         if let was, !image.isUsable(was, isInput: false) { return .oldDeviceUnavailable }
         if isNew { return .newDeviceAvailable }
         return was == nil ? .unknown : .override
+    }
+
+    /// Whether it appeared lately: before the work that has just ended, or in it, as a headset's devices do after its
+    /// profile was changed.
+    private func isNew(_ port: AudioPort) -> Bool {
+        newcomers.contains(port.identity) || !known.contains(port.identity)
     }
 }
 

@@ -42,6 +42,8 @@ struct RouteWishes: Hashable, Sendable {
 struct RouteDecision: Hashable, Sendable {
     var output: AudioPort?
     var input: AudioPort?
+    /// Whether there is an input to record from: ``AudioRoute/isInputAvailable``.
+    var isInputAvailable = true
     /// The profile that the output's card must have.
     var profile: CardProfile?
     /// The card does not have that profile yet: the final ``output`` appears with it.
@@ -53,16 +55,35 @@ struct RouteDecision: Hashable, Sendable {
     }
 
     var route: AudioRoute {
-        AudioRoute(inputs: input.map { [$0] } ?? [], outputs: output.map { [$0] } ?? [])
+        AudioRoute(
+            inputs: input.map { [$0] } ?? [], outputs: output.map { [$0] } ?? [], isInputAvailable: isInputAvailable)
     }
 
-    /// The error if a session needs a device that doesn't exist.
-    func lack(for session: AudioPlan.Session?) -> AudioSessionError? {
-        guard let category = session?.configuration.category, !isProvisional else { return nil }
+    /// The error if a session that becomes active with this plan needs a device that doesn't exist. One that was active
+    /// before stays active without it.
+    func lack(for plan: AudioPlan, after former: AudioPlan) -> AudioSessionError? {
+        guard !isProvisional else { return nil }
+        let beginning = plan.sessions.filter { session in
+            former.sessions.first { $0.id == session.id }?.configuration.category != session.configuration.category
+        }
+        return beginning.lazy.compactMap(lack).first
+    }
+
+    /// A call is active with the devices that there are: without a microphone its user listens, without an output the
+    /// other side does. It fails only if there is neither.
+    private func lack(for session: AudioPlan.Session) -> AudioSessionError? {
+        if session.isCall {
+            guard output == nil, input == nil else { return nil }
+            return AudioSessionError(
+                .resourceNotAvailable, "the audio server has no output and no microphone: connect one")
+        }
+        // Ringing takes no device: what rings is another program.
+        guard session.id >= .firstClient else { return nil }
+        let category = session.configuration.category
         if category.hasOutput, output == nil {
             return AudioSessionError(.resourceNotAvailable, "the audio server has no output: connect one")
         }
-        guard category.hasInput, input == nil else { return nil }
+        guard category.hasInput, input == nil, !isInputAvailable else { return nil }
         let code: AudioSessionError.Code = category == .record ? .cannotStartRecording : .resourceNotAvailable
         return AudioSessionError(code, "the audio server has no microphone: connect one")
     }
@@ -83,7 +104,9 @@ struct RoutePlanner {
         self.session = session
         self.wishes = wishes
         outputs = image.outputCandidates
-        inputs = image.inputCandidates
+        // A jack without a plug is no microphone. A session that records may use it all the same: the server may be wrong
+        // about the plug, and the session would else be refused.
+        inputs = image.inputCandidates.filter { session?.isCall != true || $0.availability != .no }
         let isAllowed = session.map { RoutePlanner.allowsHandsFree($0) } ?? false
         handsFree = isAllowed ? image.handsFreeCandidates(without: wishes.refusedCards) : []
     }
@@ -102,7 +125,16 @@ struct RoutePlanner {
         if session?.configuration.category.hasInput ?? true {
             decision.input = decideInput(for: output)?.port
         }
+        decision.isInputAvailable = decision.isProvisional || isInputAvailable
         return decision
+    }
+
+    /// Whether a microphone is connected. That of a hands-free device counts for a session that uses none, which could use
+    /// it with another category; one that does use a microphone has it in its route, or can't have it.
+    private var isInputAvailable: Bool {
+        if inputs.contains(where: { $0.availability != .no }) { return true }
+        let usesInput = session?.configuration.category.hasInput ?? false
+        return !usesInput && !image.handsFreeCandidates(without: wishes.refusedCards).isEmpty
     }
 
     private static func allowsHandsFree(_ session: AudioPlan.Session) -> Bool {

@@ -13,13 +13,17 @@ public enum CallEvent: Hashable, Sendable {
     case claimed(Call)
     /// The call's audio is active: open its streams now, not before; CallKit's `provider(_:didActivate:)`. Sent once for
     /// each activation. One ``audioDeactivated(call:)`` follows before the next.
+    ///
+    /// Without a microphone the route has no inputs and its `isInputAvailable` is false: play, and record once
+    /// ``audioRouteChanged(call:_:previous:current:)`` brings an input.
     case audioActivated(call: Call.ID, AudioRoute)
     /// The call's audio is no longer active: the call is held or has ended, or the audio server was lost. All changes to
     /// other programs' audio are undone. It comes before ``ended(_:reason:)``.
     case audioDeactivated(call: Call.ID)
     /// The call's audio could not be activated, or was lost. The call continues, and may get audio later.
     case audioFailed(call: Call.ID, AudioSessionError)
-    /// The route of a call with active audio changed.
+    /// The route of a call with active audio changed. A microphone that is connected is `newDeviceAvailable`; the last one
+    /// that is removed is `oldDeviceUnavailable`, and the call goes on without.
     case audioRouteChanged(call: Call.ID, AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
     /// A filter blocked a call. `detail` is for a person.
     case filtered(call: Call.ID, by: CallFilter, detail: String)

@@ -25,6 +25,16 @@ extension AudioServerImage {
         return image
     }
 
+    static let notebookMicrophone = notebook().sources[2]
+
+    /// Such a notebook whose microphone is not there.
+    static func withoutMicrophone(isPipeWire: Bool = false) -> AudioServerImage {
+        var image = notebook(isPipeWire: isPipeWire)
+        image.sources[2] = nil
+        image.defaultSource = "speakers.monitor"
+        return image
+    }
+
     /// A Bluetooth headset that plays music: its card records only with another profile.
     mutating func addBluetooth() {
         cards[7] = Card(

@@ -138,7 +138,7 @@ struct OutputChoiceTests {
         }
         rig.settleDevices()
         rig.server.isHeld = true
-        let plan = rig.send(try .call())
+        let plan = rig.send(try .media(others: .interrupt, category: .playAndRecord))
         rig.settle()
         let number = rig.choose("room")
         // The last microphone goes before the plan is in force.

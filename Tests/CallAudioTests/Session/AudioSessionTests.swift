@@ -54,6 +54,30 @@ struct AudioSessionTests {
         #expect(player.state == .active)
     }
 
+    @Test(
+        "whether there is a microphone is told when that changes, to a session that is not active too",
+        arguments: AudioServerKind.allCases)
+    func inputAvailability(kind: AudioServerKind) throws {
+        let bench = try SessionBench(kind)
+        defer { bench.stop() }
+        let (listener, recorder) = (try bench.session("listener"), try bench.session("recorder"))
+        let notices = Box<AudioSessionNotice>()
+        listener.onNotice { notices.put($0) }
+        try recorder.setCategory(.record)
+        #expect(try bench.set(recorder, active: true).get().isInputAvailable && listener.isInputAvailable)
+        _ = try bench.set(recorder, active: false).get()
+        let modules = try bench.server.pactl("list", "short", "modules").split(separator: "\n")
+        let module = try #require(modules.first { $0.contains("microphone") }?.split(separator: "\t").first)
+        try bench.server.pactl("unload-module", String(module))
+        try #require(bench.server.runLoop.drive { notices.values.count >= 1 })
+        #expect(!listener.isInputAvailable && !recorder.isInputAvailable && !listener.currentRoute.isInputAvailable)
+        #expect(throws: AudioSessionError.self) { try bench.set(recorder, active: true).get() }
+        try bench.server.addMicrophone()
+        try #require(bench.server.runLoop.drive { notices.values.count >= 2 })
+        #expect(notices.values == [.inputAvailabilityChanged(false), .inputAvailabilityChanged(true)])
+        #expect(try bench.set(recorder, active: true).get().inputs.map(\.device) == ["microphone"])
+    }
+
     @Test("in the background a session may not interrupt")
     func background() throws {
         let bench = try SessionBench(.pulseAudio)

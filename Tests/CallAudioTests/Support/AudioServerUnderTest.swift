@@ -93,12 +93,7 @@ final class AudioServerUnderTest {
     private func addDevices() throws {
         try pactl("load-module", "module-null-sink", "sink_name=speakers")
         try pactl("load-module", "module-null-sink", "sink_name=headset")
-        switch kind {
-        case .pulseAudio: try pactl("load-module", "module-null-source", "source_name=microphone")
-        case .pipeWire:
-            try pactl(
-                "load-module", "module-null-sink", "media.class=Audio/Source/Virtual", "sink_name=microphone")
-        }
+        try addMicrophone()
         // PipeWire's session keeper sees to them a little later.
         try #require(
             runLoop.drive {
@@ -116,6 +111,15 @@ final class AudioServerUnderTest {
                 let info = (try? pactl("info")) ?? ""
                 return info.contains("Default Sink: speakers") && info.contains("Default Source: microphone")
             })
+    }
+
+    func addMicrophone() throws {
+        switch kind {
+        case .pulseAudio: try pactl("load-module", "module-null-source", "source_name=microphone")
+        case .pipeWire:
+            try pactl(
+                "load-module", "module-null-sink", "media.class=Audio/Source/Virtual", "sink_name=microphone")
+        }
     }
 
     /// Kills the server, as by `kill -9`.

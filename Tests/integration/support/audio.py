@@ -1,6 +1,7 @@
 """Real audio servers in folders of their own: PulseAudio, and PipeWire with WirePlumber and pipewire-pulse.
 
-Both have the null sinks `speaker` and `headset` and the source `microphone`, which play to nobody and record silence.
+Both have the null sinks `speaker` and `headset` and the source `microphone`, which play to nobody and record silence; or
+only some of these, where a test says so before the start.
 """
 
 import json
@@ -45,6 +46,8 @@ PIPEWIRE_OBJECT = """
       }} }}
 """
 
+MEDIA = {"sink": "Audio/Sink", "source": "Audio/Source/Virtual"}
+
 # No device of this machine is a test's business.
 WIREPLUMBER = {
     "main.lua.d/51-no-devices.lua": (
@@ -73,6 +76,8 @@ class AudioServer:
     """An audio server and what it needs: its folders, a session bus, its processes."""
 
     kind = ""
+    # What it has from its start; the tests plug others in, and out.
+    devices: tuple[str, ...] = tuple(DEVICES)
 
     def __init__(self) -> None:
         # A socket's path has at most 107 bytes, so not in pytest's deep folders.
@@ -176,7 +181,18 @@ class AudioServer:
         if not self.answers():
             return False
         names = {device["name"] for what in ("sinks", "sources") for device in self.list(what)}
-        return names >= set(DEVICES)
+        return names >= set(self.devices)
+
+    def plug_in(self, name: str) -> int:
+        """A device of DEVICES that comes later; a number for `unplug`."""
+        return int(self.pactl("load-module", *self.module(name)))
+
+    def module(self, name: str) -> tuple[str, ...]:
+        """What is loaded for a device, with its arguments."""
+        raise NotImplementedError
+
+    def unplug(self, number: int) -> None:
+        self.pactl("unload-module", number)
 
 
 class PulseAudio(AudioServer):
@@ -185,20 +201,25 @@ class PulseAudio(AudioServer):
 
     def commands(self) -> list[list[str]]:
         script = self.folder / "default.pa"
-        script.write_text(self.script)
+        left_out = [f"_name={name}" for name in DEVICES if name not in self.devices]
+        lines = [line for line in self.script.splitlines() if not any(name in line for name in left_out)]
+        script.write_text("\n".join(lines) + "\n")
         options = ["--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1", "--log-target=stderr"]
         return [["pulseaudio", "-n", f"--file={script}", *options]]
 
     def has_started(self, number: int) -> bool:
         return self.has_devices()
 
+    def module(self, name: str) -> tuple[str, ...]:
+        kind = DEVICES[name]
+        return f"module-null-{kind}", f"{kind}_name={name}"
+
 
 class PipeWire(AudioServer):
     kind = "pipewire"
 
     def commands(self) -> list[list[str]]:
-        media = {"sink": "Audio/Sink", "source": "Audio/Source/Virtual"}
-        objects = "".join(PIPEWIRE_OBJECT.format(name=name, media=media[kind]) for name, kind in DEVICES.items())
+        objects = "".join(PIPEWIRE_OBJECT.format(name=name, media=MEDIA[DEVICES[name]]) for name in self.devices)
         files = {"pipewire/pipewire.conf.d/devices.conf": f"context.objects = [{objects}]\n"}
         files |= {f"wireplumber/{name}": text for name, text in WIREPLUMBER.items()}
         for name, text in files.items():
@@ -214,7 +235,11 @@ class PipeWire(AudioServer):
         if number == 1:
             # It answers before it has made its session; streams that come earlier go nowhere.
             return self.run("wpctl", "status").returncode == 0
-        return self.has_devices() and self.info()["default_sink_name"] in DEVICES
+        sinks = [name for name in self.devices if DEVICES[name] == "sink"]
+        return self.has_devices() and (not sinks or self.info()["default_sink_name"] in sinks)
+
+    def module(self, name: str) -> tuple[str, ...]:
+        return "module-null-sink", f"sink_name={name}", f"media.class={MEDIA[DEVICES[name]]}"
 
 
 def accepts(path: Path) -> bool:
