@@ -18,6 +18,8 @@ struct EffectPlanner {
     var released: Set<EffectTarget> = []
     /// Microphones that stay muted.
     var microphonesMuted: Set<String> = []
+    /// Streams that record a monitor for want of a microphone.
+    var strays: Set<UInt32> = []
     /// Processes whose streams aren't changed.
     var yielding: Set<Int32> = []
     /// Processes that have paused: their streams are muted only while they sound.

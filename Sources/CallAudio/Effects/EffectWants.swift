@@ -21,6 +21,7 @@ struct EffectWants {
     private let ownership: StreamOwnership
     private let ledger: EffectLedger
     private let paused: Set<Int32>
+    private let strays: Set<UInt32>
 
     init(_ planner: EffectPlanner) {
         image = planner.image
@@ -30,6 +31,7 @@ struct EffectWants {
         ownership = planner.ownership
         ledger = planner.ledger
         paused = planner.paused
+        strays = planner.strays
         for stream in image.playing.values { addPlaying(stream) }
         for stream in image.recording.values { addRecording(stream) }
         if let first = plan.sessions.first { addDevices(first, mutedByUser: planner.microphonesMuted) }
@@ -86,11 +88,14 @@ struct EffectWants {
         case .server, .exempt, .ducked, .others: self.mute(mute, busyOwner(busy.recording[stream.index]))
         case .silenced(let ids): self.mute(mute, ids)
         case .sessions(let sessions):
-            // A call with a closed microphone records nothing, whatever its app does.
-            self.mute(mute, Set(sessions.filter { $0.isMuted || ($0.isCall && !$0.isInputOpen) }.map(\.id)))
-            // A stream that records the monitor of a sink uses no microphone.
+            // A call with a closed microphone, or with none, records nothing, whatever its app does.
+            let isStray = strays.contains(stream.index)
+            let isDeaf = isStray && (route.input == nil || route.isProvisional)
+            self.mute(
+                mute, Set(sessions.filter { $0.isMuted || ($0.isCall && (!$0.isInputOpen || isDeaf)) }.map(\.id)))
+            // A stream that records the monitor of a sink by choice uses no microphone.
             let source = stream.device.flatMap { image.sources[$0] }
-            if let input = route.input, let source, source.monitors == nil {
+            if let input = route.input, let source, source.monitors == nil || isStray {
                 move(.recordingDevice(stream.index), input, sessions)
             }
         }

@@ -36,6 +36,7 @@ struct PlanReconciler {
     private var players = PausedPlayers()
     private var mutedMicrophones = MutedMicrophones()
     private var roleCorkModule = RoleCorkModule()
+    private var strays = StrayRecordings()
     private var awaiting: EngineQuestion?
     private var late = LateRepairs()
     private var waitingEnd: BootClock.Instant?
@@ -45,6 +46,7 @@ struct PlanReconciler {
         _ image: AudioServerImage, _ ledger: EffectLedger, _ surroundings: EngineSurroundings, at now: BootClock.Instant
     ) {
         (self.image, self.surroundings, self.now, inForce) = (image, surroundings, now, EffectsInForce(ledger))
+        strays.see(image)
     }
 
     var ownership: StreamOwnership { StreamOwnership(plan: wanted.plan, tree: surroundings.tree) }
@@ -67,6 +69,7 @@ struct PlanReconciler {
     mutating func see(_ image: AudioServerImage) {
         let former = self.image
         self.image = image
+        strays.see(image)
         surroundings.tree.follow(image)
         // Nobody else knows what the user changed, once the server or this program has died.
         if inForce.see(image, after: former) { effects.append(.write(inForce.ledger)) }
@@ -248,7 +251,7 @@ struct PlanReconciler {
         EffectPlanner(
             image: image, plan: plan, route: route, ledger: inForce.ledger, tree: surroundings.tree, busy: wanted.busy,
             refused: inForce.refused, unconfirmed: inForce.unconfirmed, settled: inForce.settled,
-            released: roleCorkModule.released, microphonesMuted: mutedMicrophones.names,
+            released: roleCorkModule.released, microphonesMuted: mutedMicrophones.names, strays: strays.streams,
             yielding: players.startedByUser, paused: inForce.ledger.pausedProcesses,
             others: surroundings.others, isPatient: work?.isPatient ?? true, isRestoring: work?.isRestoring ?? false)
     }
