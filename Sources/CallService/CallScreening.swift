@@ -6,17 +6,29 @@ package struct CallScreening: Sendable {
     package private(set) var rules = ScreeningRules()
     /// The do-not-disturb rules on the disk: what applies again if newer ones cannot be stored.
     private var stored = DoNotDisturb()
+    /// What apps are told, and apply themselves.
+    private var content = ContentRestrictions()
+    private var announced = AnnouncedRestrictions()
+    package internal(set) var questions = CallerQuestions()
 
     package init() {}
 
     mutating func configure(_ configuration: ServiceConfiguration) {
         rules.allowedLevel = configuration.allowedLevel
         rules.dialling = configuration.dialling
+        content = configuration.content
+        questions.keep { configuration.apps[$0] != nil }
+    }
+
+    /// The rules of the last run, which the journal has.
+    mutating func restore(_ doNotDisturb: DoNotDisturb) {
+        set(doNotDisturb)
+        setStored(doNotDisturb)
     }
 
     mutating func set(_ doNotDisturb: DoNotDisturb) { rules.doNotDisturb = doNotDisturb }
 
-    /// The journal has these rules, or had them at the start.
+    /// The journal has these rules.
     mutating func setStored(_ doNotDisturb: DoNotDisturb) { stored = doNotDisturb }
 
     /// The journal could not store these rules: unless newer ones apply, the stored ones do.
@@ -60,5 +72,26 @@ package struct CallScreening: Sendable {
         var trial = rules
         let call = ScreenedCall(call: CallKey(app: app, id: CallID("")), caller: caller, listed: listed)
         return (listed, trial.restriction(for: call, isReport: true, at: turn.now, moment: turn.host.moment))
+    }
+
+    // MARK: - Restrictions, as apps are told of them
+
+    /// The restrictions of an app now; nil: those of an app that do not disturb has no exception for.
+    func restrictions(of app: AppID?, _ turn: Turn) -> AppRestrictions {
+        DeviceRestrictions(rules, content, at: turn.host.moment).restrictions(of: app)
+    }
+
+    /// Whether a list blocks this caller.
+    func isBlocked(_ caller: String, _ turn: Turn) -> Bool {
+        turn.host.verdict(CallerHandle(caller, rules: rules.dialling))?.blocked != nil
+    }
+
+    /// When the restrictions change next by themselves, and streams have to be told; nil: never. A machine that is
+    /// suspended then needn't be woken for it.
+    package var nextChange: BootInstant? { announced.nextChange }
+
+    /// Tells the streams what has changed of the restrictions.
+    mutating func publishChanges(to streams: EventSubscriptions, _ turn: inout Turn) {
+        announced.publishChanges(of: rules, content, to: streams, &turn)
     }
 }

@@ -27,7 +27,7 @@ package struct CallServiceStateMachine: Sendable {
     package private(set) var coordinator: CoordinatorStateMachine
     package private(set) var handlers = HandlerRegistry()
     package internal(set) var subscriptions = EventSubscriptions()
-    package private(set) var screening = CallScreening()
+    package internal(set) var screening = CallScreening()
     package private(set) var configuration = ServiceConfiguration()
     package internal(set) var states = SavedStates()
     /// What can be read now of protected data.
@@ -82,10 +82,7 @@ package struct CallServiceStateMachine: Sendable {
             coordinator.skip(toCall: state.nextCallNumber, toWake: state.nextWakeNumber)
             coordinator.remember(state.recent)
             states = state.states
-            if let doNotDisturb = state.doNotDisturb {
-                screening.set(doNotDisturb)
-                screening.setStored(doNotDisturb)
-            }
+            if let doNotDisturb = state.doNotDisturb { screening.restore(doNotDisturb) }
         case .handlersRestored(let app, let restored, let alive): restore(restored, of: app, alive, &turn)
         case .protectionChanged(let state): protection = state
         case .statesDeleted: states.dropAll(subscriptions, &turn)
@@ -106,6 +103,7 @@ package struct CallServiceStateMachine: Sendable {
             body(&self, &turn)
             submitFollowing(&turn)
         }
+        screening.publishChanges(to: subscriptions, &turn)
         return turn.effects
     }
 

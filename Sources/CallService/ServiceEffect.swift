@@ -6,6 +6,8 @@ package indirect enum ServiceEffect: Sendable {
 
     /// Answer this request with JSON.
     case respond(RequestID, status: Int, json: [UInt8])
+    /// Refuse this request with 429 and JSON: the client has asked too often, and may ask again after this time.
+    case refuseForNow(RequestID, Duration, json: [UInt8])
     /// Answer this request with an app's stored state.
     case respondBytes(RequestID, [UInt8])
     /// Begin an answer of JSON lines.

@@ -130,17 +130,20 @@ package struct ServiceConfiguration: Sendable {
     package var apps: [AppID: App]
     /// The highest content rating that an app may have; nil: any.
     package var allowedLevel: Int?
+    /// What apps are told, and apply themselves.
+    package var content: ContentRestrictions
     package var dialling: DiallingRules
     package var emergency: EmergencyNumbers
     /// Path of the control socket, for connected handlers.
     package var socketPath: String
 
     package init(
-        apps: [AppID: App] = [:], allowedLevel: Int? = nil, dialling: DiallingRules = .none,
-        emergency: EmergencyNumbers = .standard, socketPath: String = ""
+        apps: [AppID: App] = [:], allowedLevel: Int? = nil, content: ContentRestrictions = ContentRestrictions(),
+        dialling: DiallingRules = .none, emergency: EmergencyNumbers = .standard, socketPath: String = ""
     ) {
         self.apps = apps
         self.allowedLevel = allowedLevel
+        self.content = content
         self.dialling = dialling
         self.emergency = emergency
         self.socketPath = socketPath

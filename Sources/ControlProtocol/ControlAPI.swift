@@ -15,6 +15,8 @@ internal import RingwakeCore
 /// | the same | person | ``CallListMessage`` of the waiting calls, which keep waiting |
 /// | `GET /v1/apps/{app}/handler` | person; handler | the stream of a connected handler: ``EventMessage``, one a line |
 /// | `GET`, `PUT`, `DELETE /v1/apps/{app}/state` | owner; handler | the app's stored bytes; ``AppStateMessage`` |
+/// | `GET /v1/apps/{app}/restrictions` | person; handler | ``RestrictionsMessage`` |
+/// | `GET /v1/apps/{app}/restrictions/caller?caller=` | owner; handler | ``CallerBlockMessage`` |
 /// | `POST /v1/apps/{app}/tokens` | owner | ``AppMessage``, with new tokens; the former ones have expired |
 /// | `PUT`, `DELETE /v1/apps/{app}/fault` | owner | ``AppMessage``; body ``PushFaultMessage`` |
 /// | `DELETE /v1/apps/{app}/strikes` | owner | ``AppMessage`` |

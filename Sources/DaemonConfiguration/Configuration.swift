@@ -187,8 +187,12 @@ package struct WakeDefaults: Sendable, Equatable {
 
 /// The `[restrictions]` table.
 package struct RestrictionSettings: Sendable, Equatable {
-    /// Highest allowed level of an app; nil: any.
-    package var allowedLevel: Int?
+    /// Highest allowed level of an app as a number; nil: not given.
+    var allowedNumber: Int?
+    /// The same as a content rating; nil: not given.
+    var rating: ContentRating?
+    /// What apps are told, and apply themselves.
+    package var content = ContentRestrictions()
     package var limits = CallLimits()
     package var country: String?
     package var trunk: String?
@@ -197,6 +201,9 @@ package struct RestrictionSettings: Sendable, Equatable {
     package var emergencyNumbers = EmergencyNumbers.standard.numbers
     /// The same, for use.
     package var emergency = EmergencyNumbers.standard
+
+    /// Highest allowed level of an app; nil: any.
+    package var allowedLevel: Int? { rating?.level ?? allowedNumber }
 }
 
 /// A part of the stored state that can be restored.

@@ -35,7 +35,7 @@ extension Configuration {
         .init("audio", .section(audio) { audio, reader throws(RingwakeError) in try audio.check(reader) }, \.audio),
         .init(
             "restrictions",
-            .section(restrictions) { rules, reader throws(RingwakeError) in try rules.readNumbers(reader) },
+            .section(restrictions) { rules, reader throws(RingwakeError) in try rules.check(reader) },
             \.restrictions),
         .init("awake", .section(AwakeSettings.keys), \.awake, needsRestart: true),
         .init("cellular", .section([.init("watch", .boolean, \.self)]), \.watchesCellular, needsRestart: true),
@@ -128,7 +128,10 @@ extension Configuration {
     ]
 
     private static let restrictions: [Setting<RestrictionSettings>] = [
-        .init("allowed_level", .number(ScreenedCall.levels), \.allowedLevel, standard: "any"),
+        .init("allowed_level", .number(ScreenedCall.levels), \.allowedNumber, standard: "any"),
+        .init("rating", .word, \.rating, standard: "any"),
+        .init("explicit_content", .boolean, \.content.allowsExplicitContent),
+        .init("video_calls", .boolean, \.content.allowsVideoCalls),
         .init("app_calls", .limit, \.limits.app, standard: "no limit"),
         .init("caller_calls", .limit, \.limits.caller, standard: "no limit"),
         .init("country", .text, \.country),
@@ -227,7 +230,10 @@ extension AudioSettings {
 }
 
 extension RestrictionSettings {
-    fileprivate mutating func readNumbers(_ reader: TOMLReader) throws(RingwakeError) {
+    fileprivate mutating func check(_ reader: TOMLReader) throws(RingwakeError) {
+        if rating != nil, allowedNumber != nil {
+            throw reader.invalid("rating", "says the same as 'allowed_level'; remove one")
+        }
         guard let emergency = EmergencyNumbers(emergencyNumbers) else {
             throw reader.invalid("emergency_numbers", "is a list of numbers of 2 to 15 digits each")
         }

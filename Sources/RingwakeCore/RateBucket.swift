@@ -22,6 +22,12 @@ package struct RateBucket: Hashable, Sendable {
         return now.duration(to: fullAt) <= interval * (burst - 1)
     }
 
+    /// The time until there is a turn; zero if there is one.
+    package func wait(at now: BootInstant) -> Duration {
+        guard let fullAt else { return .zero }
+        return max(.zero, now.duration(to: fullAt) - interval * (burst - 1))
+    }
+
     /// Takes a turn.
     package mutating func take(at now: BootInstant) {
         fullAt = max(now, fullAt ?? now).advanced(by: interval)

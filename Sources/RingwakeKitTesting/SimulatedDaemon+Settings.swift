@@ -14,6 +14,14 @@ extension SimulatedDaemon {
             case twilio
         }
 
+        /// The highest content rating of apps on the device.
+        public enum Rating: String, Sendable, CaseIterable {
+            case four = "4+"
+            case nine = "9+"
+            case twelve = "12+"
+            case seventeen = "17+"
+        }
+
         /// What happens to a call that arrives while another is in progress.
         public enum WhenBusy: String, Sendable {
             /// It rings as a waiting call.
@@ -45,6 +53,11 @@ extension SimulatedDaemon {
         public var appLimit: String?
         /// The same for one caller.
         public var callerLimit: String?
+        /// The highest content rating of apps; nil: any.
+        public var rating: Rating?
+        /// Whether apps may show explicit content, and offer calls with video.
+        public var allowsExplicitContent = true
+        public var allowsVideoCalls = true
 
         public init() {}
 
@@ -65,6 +78,9 @@ extension SimulatedDaemon {
                 app: appLimit.flatMap { CallLimit($0) }, caller: callerLimit.flatMap { CallLimit($0) })
             return ServiceConfiguration(
                 apps: [app: .init(policy: policy, limits: limits, keepsState: keepsState)],
+                allowedLevel: rating.flatMap { ContentRating(rawValue: $0.rawValue)?.level },
+                content: ContentRestrictions(
+                    allowsExplicitContent: allowsExplicitContent, allowsVideoCalls: allowsVideoCalls),
                 socketPath: SimulatedDaemon.socketPath)
         }
     }
@@ -75,6 +91,11 @@ extension SimulatedDaemon {
         change.state = isOn ? "on" : "off"
         let body = controlJSON(change)
         with { _ = $0.user("PUT", "/v1/dnd", body) }
+    }
+
+    /// Changes the settings while the daemon runs, as a reload does.
+    public func reconfigure(_ change: @Sendable (inout Settings) -> Void) {
+        with { $0.reconfigure(change) }
     }
 
     /// Puts a caller, or all callers of a pattern, on a block list.

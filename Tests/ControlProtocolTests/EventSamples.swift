@@ -76,6 +76,15 @@ enum EventSamples {
         ),
         ("protected-data", .protectedData(.init(.available))),
         ("protected-data-ends", .protectedData(.init(.willBecomeUnavailable, deadlineMs: 10_000))),
+        (
+            "handler-restricted",
+            .handler(
+                .init(
+                    app: app, restrictions: ScreeningSamples.restrictions, secret: nil,
+                    socket: "/run/ringwake/control.sock"))
+        ),
+        ("restrictions", .restrictions(.init(app: nil, restrictions: RestrictionsMessage()))),
+        ("restrictions-app", .restrictions(.init(app: app, restrictions: ScreeningSamples.restrictions))),
         ("state-dropped", .stateDropped(.init(app: app, reason: "crashed"))),
     ]
 

@@ -30,6 +30,7 @@ struct EventTests {
         case .reload: keys(EventMessage.Reload.self)
         case .stateDropped: keys(EventMessage.StateDropped.self)
         case .protectedData: keys(EventMessage.ProtectedData.self)
+        case .restrictions: keys(EventMessage.Restrictions.self)
         }
     }
 

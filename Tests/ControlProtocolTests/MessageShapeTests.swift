@@ -53,6 +53,7 @@ struct MessageShapeTests {
         #expect(try read(DeviceSamples.status))
         #expect(try read(ScreeningSamples.scheduled))
         #expect(try read(ScreeningSamples.change))
+        #expect(try read(ScreeningSamples.restrictions))
         #expect(try read(CallerListsMessage(lists: [ScreeningSamples.imported])))
         #expect(try read(ScreeningSamples.entries))
         #expect(try read(ScreeningSamples.blocked))

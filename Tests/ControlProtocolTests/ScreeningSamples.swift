@@ -28,7 +28,13 @@ enum ScreeningSamples {
         ("ImportMessage/going", ImportMessage(id: "17", list: "spam", entries: 1500)),
         ("ImportFinish/url", ImportFinish(etag: "\"5f-1\"", source: "https://lists.example/spam.csv")),
         ("ImportFinish/empty", ImportFinish()),
+        ("RestrictionsMessage/none", RestrictionsMessage()), ("RestrictionsMessage/all", restrictions),
+        ("CallerBlockMessage/blocked", CallerBlockMessage(blocked: true)),
     ]
+
+    static let restrictions = RestrictionsMessage(
+        doNotDisturb: .init(active: true, until: "2026-11-22T06:00:00.000Z"), rating: .init(name: "12+", number: 300),
+        explicitContentAllowed: false, videoCallsAllowed: false)
 
     private static let on = DoNotDisturbMessage(
         state: "on", active: true, until: "2026-11-22T06:00:00.000Z", repeatWithinMs: 180_000,

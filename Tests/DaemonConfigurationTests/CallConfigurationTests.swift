@@ -110,6 +110,27 @@ struct CallConfigurationTests {
         #expect(try app("[wake]\n" + text).0.way == way)
     }
 
+    @Test("A rating is a level, and what apps apply is read with it")
+    func ratings() throws {
+        for rating in ContentRating.allCases {
+            let folder = try Folder(
+                "[restrictions]\nrating = \"\(rating.rawValue)\"\nexplicit_content = false\nvideo_calls = false\n")
+            let restrictions = try folder.load().restrictions
+            #expect(restrictions.allowedLevel == rating.level)
+            #expect(restrictions.content == .init(allowsExplicitContent: false, allowsVideoCalls: false))
+        }
+        let standard = try Folder("").load().restrictions
+        #expect(standard.allowedLevel == nil && standard.content == ContentRestrictions())
+        for (lines, problem) in [
+            ("rating = \"13+\"", "has to be one of '4+', '9+', '12+', '17+'"),
+            ("allowed_level = 4\nrating = \"4+\"", "'restrictions.rating' says the same as 'allowed_level'"),
+        ] {
+            #expect {
+                try Folder("[restrictions]\n" + lines).load()
+            } throws: { ($0 as? RingwakeError)?.message.contains(problem) == true }
+        }
+    }
+
     @Test("An app whose handler only connects by itself has no way")
     func connectedOnly() throws {
         #expect(try app("[wake]\nconnected = true").0.way == nil)

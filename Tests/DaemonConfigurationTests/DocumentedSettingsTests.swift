@@ -111,7 +111,7 @@ nonisolated struct DocumentedSettingsTests {
     }
 
     private static func expect(_ text: String, names facts: SettingFacts, _ file: String) {
-        let words = text.split { !($0.isLetter || $0.isNumber || "_-".contains($0)) }
+        let words = text.split { !($0.isLetter || $0.isNumber || "_-+".contains($0)) }
         let isFixed = !facts.standard.contains { " `/".contains($0) } && !["none", "any"].contains(facts.standard)
         for word in facts.accepts + (isFixed ? [facts.standard] : []) {
             #expect(words.contains(Substring(word)), "\(file): '\(facts.key)' does not name '\(word)'")

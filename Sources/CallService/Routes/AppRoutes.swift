@@ -21,6 +21,7 @@ enum AppRoutes {
             try request.caller.requireOwnerOrHandler()
             _ = try configured(request, service)
             turn.add(.forward(request))
+        case "restrictions": try RestrictionRoutes.show(request, service, &turn)
         case "tokens":
             try request.require("POST")
             try request.caller.requireOwner()

@@ -37,6 +37,7 @@ enum Router {
             }
             turn.add(.forward(request))
         case ("apps", 3): try AppRoutes.answer(request, &service, &turn)
+        case ("apps", 4): try RestrictionRoutes.check(request, &service, &turn)
         case ("pushes", 1): try PushRoutes.list(request, &turn)
         case ("pushes", 2): try PushRoutes.show(request, &turn)
         case ("calls", 1) where request.method == "POST": try CallRoutes.start(request, service, &turn)

@@ -22,7 +22,7 @@ enum StreamRoutes {
         }
         guard let id = request.query["call"].map({ CallID($0) }) else {
             let first =
-                turn.host.connections(app) + protectedData(service, turn)
+                turn.host.connections(app) + protectedData(service, turn) + restrictions(of: app, service, turn)
                 + beginning(of: app, since: since, service, turn)
             return service.subscriptions.begin(request.id, app: app, call: nil, first: first, &turn)
         }
@@ -38,7 +38,7 @@ enum StreamRoutes {
     ) {
         let hello = EventMessage(
             handler: app, secret: secret, socket: service.configuration.socketPath,
-            protectedData: service.protectedData)
+            protectedData: service.protectedData, restrictions: service.screening.restrictions(of: app, turn))
         let since = try? request.since()
         let first = protectedData(service, turn) + beginning(of: app, since: since, service, turn)
         service.subscriptions.begin(request.id, app: app, call: nil, first: [hello] + first, &turn)
@@ -47,6 +47,15 @@ enum StreamRoutes {
     /// What a stream begins with if protected data can't be read, or soon not any more.
     private static func protectedData(_ service: CallServiceStateMachine, _ turn: Turn) -> [EventMessage] {
         service.protectedData == .available ? [] : [EventMessage(protectedData: service.protectedData, at: turn.now)]
+    }
+
+    /// What a stream of one app begins with if something is restricted.
+    private static func restrictions(
+        of app: AppID?, _ service: CallServiceStateMachine, _ turn: Turn
+    ) -> [EventMessage] {
+        guard let app else { return [] }
+        let restrictions = service.screening.restrictions(of: app, turn)
+        return restrictions == AppRestrictions() ? [] : [EventMessage(restrictions: restrictions, of: app)]
     }
 
     /// Active calls, and the ended ones whose end the client may have missed.

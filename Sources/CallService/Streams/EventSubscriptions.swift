@@ -44,6 +44,9 @@ package struct EventSubscriptions: Sendable {
     /// Whether there are no streams.
     var isEmpty: Bool { subscribers.isEmpty }
 
+    /// Whether a stream has the events of the device.
+    package var areOfDevice: Bool { subscribers.values.contains { $0.reads(.device) } }
+
     /// Apps that have a stream of their own.
     package var namedApps: Set<AppID> {
         Set(subscribers.values.compactMap { $0.call == nil && !$0.isOfRequests ? $0.app : nil })

@@ -35,6 +35,23 @@ extension EventMessage {
         package var active: Bool
     }
 
+    /// What is restricted on the device has changed: for an app, or without `app` for one that do not disturb has no
+    /// exception for. A stream of one app begins with it if something is restricted.
+    package struct Restrictions: EventContent {
+        package static let name = Name.restrictions
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, restrictions }
+
+        package var app: String?
+        /// All of them, as they are now.
+        package var restrictions: RestrictionsMessage
+
+        package init(app: String?, restrictions: RestrictionsMessage) {
+            self.app = app
+            self.restrictions = restrictions
+        }
+    }
+
     /// This device and its gateway disagree about registrations (client reset): the link, the calls and all streams go on.
     /// Once before anything is changed, and once afterwards.
     package struct LinkReset: EventContent {

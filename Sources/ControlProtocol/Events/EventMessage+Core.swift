@@ -67,14 +67,22 @@ extension EventMessage {
     package init(cellular isActive: Bool) { self = .cellular(Cellular(active: isActive)) }
 
     package init(
-        handler app: AppID, secret: String?, socket: String, protectedData: ProtectedDataState = .available
+        handler app: AppID, secret: String?, socket: String, protectedData: ProtectedDataState = .available,
+        restrictions: AppRestrictions = AppRestrictions()
     ) {
         let own = PeerVersion.own
         self = .handler(
             Handler(
                 app: app.rawValue, features: own.features,
-                protectedDataAvailable: protectedData.isAvailable ? nil : false, secret: secret, socket: socket,
-                version: own.version))
+                protectedDataAvailable: protectedData.isAvailable ? nil : false,
+                restrictions: restrictions == AppRestrictions() ? nil : RestrictionsMessage(restrictions),
+                secret: secret, socket: socket, version: own.version))
+    }
+
+    /// The restrictions of an app; nil: of one that do not disturb has no exception for.
+    package init(restrictions: AppRestrictions, of app: AppID?) {
+        self = .restrictions(
+            Restrictions(app: app?.rawValue, restrictions: RestrictionsMessage(restrictions)))
     }
 
     /// The network path now, for the daemon (`key` nil) or for a call.

@@ -27,6 +27,7 @@ package enum EventMessage: Equatable, Sendable {
     case reload(Reload)
     case stateDropped(StateDropped)
     case protectedData(ProtectedData)
+    case restrictions(Restrictions)
     /// An event that this version doesn't know, with its name.
     case unknown(String)
 
@@ -35,7 +36,7 @@ package enum EventMessage: Equatable, Sendable {
         case handler, wake, call, action, pushIgnored, pushRequest, pushWaiting, strike, struckOut, restricted, missed
         case cellular
         case audioActivated, audioDeactivated, audioFailed, audioRouteChanged, path, connection, credentials
-        case linkReset, reload, stateDropped, protectedData
+        case linkReset, reload, stateDropped, protectedData, restrictions
     }
 
     /// The event's own members; nil for an unknown event.
@@ -64,6 +65,7 @@ package enum EventMessage: Equatable, Sendable {
         case .reload(let event): event
         case .stateDropped(let event): event
         case .protectedData(let event): event
+        case .restrictions(let event): event
         case .unknown: nil
         }
     }
@@ -119,6 +121,7 @@ extension EventMessage: Codable {
             case .reload: .reload(Reload())
             case .stateDropped: .stateDropped(try StateDropped(from: decoder))
             case .protectedData: .protectedData(try ProtectedData(from: decoder))
+            case .restrictions: .restrictions(try Restrictions(from: decoder))
             case nil: .unknown(name)
             }
     }

@@ -5,7 +5,7 @@ extension EventMessage {
         package static let name = Name.handler
 
         package enum CodingKeys: String, CodingKey, CaseIterable {
-            case app, features, protectedDataAvailable, secret, socket, version
+            case app, features, protectedDataAvailable, restrictions, secret, socket, version
         }
 
         package var app: String
@@ -13,6 +13,8 @@ extension EventMessage {
         package var features: [String]?
         /// False if protected data can't be read now; nil if it can, and from a daemon that doesn't say.
         package var protectedDataAvailable: Bool?
+        /// What is restricted for the app; nil if nothing is, and from a daemon that doesn't say.
+        package var restrictions: RestrictionsMessage?
         /// The wake secret, which the handler sends as `Authorization: Bearer SECRET`; nil if the handler already has
         /// one.
         package var secret: String?

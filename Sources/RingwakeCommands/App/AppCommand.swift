@@ -12,6 +12,7 @@ struct AppCommand: ParsableCommand {
             ringwake app show com.example.phone --pn
             ringwake app clear-strikes com.example.phone
             ringwake app renew-tokens com.example.phone
+            ringwake app restrictions com.example.phone
             ringwake app reset com.example.phone
             ringwake app fault com.example.phone BadDeviceToken --count 1
             ringwake app remove com.example.phone
@@ -19,7 +20,7 @@ struct AppCommand: ParsableCommand {
         subcommands: [
             AppAddCommand.self, AppListCommand.self, AppShowCommand.self, AppClearStrikesCommand.self,
             AppRenewTokensCommand.self, AppResetCommand.self, AppFaultCommand.self, AppStateCommand.self,
-            AppConnectCommand.self, AppRemoveCommand.self,
+            AppRestrictionsCommand.self, AppConnectCommand.self, AppRemoveCommand.self,
         ])
 }
 

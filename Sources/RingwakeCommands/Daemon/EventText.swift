@@ -70,6 +70,8 @@ struct EventText {
         case .stateDropped(let event): ("", [event.app], reason(event.reason))
         case .protectedData(let event):
             (event.state, [], event.deadlineMs.map { ["in " + DurationText.long(milliseconds: $0)] } ?? [])
+        case .restrictions(let event):
+            ("", [event.app], [AppRestrictionsText.line(of: event.restrictions, style.times)])
         case .reload, .unknown: ("", [], [])
         }
     }

@@ -80,7 +80,7 @@ package struct DoNotDisturb: Hashable, Sendable {
 
 extension DoNotDisturb {
     /// Whether calls can be kept from ringing at any time, without a look at the clock.
-    var mayBeActive: Bool { if case .on = position { true } else { !schedule.isEmpty } }
+    package var mayBeActive: Bool { if case .on = position { true } else { !schedule.isEmpty } }
 
     /// Whether calls are kept from ringing now.
     package func isActive(at moment: LocalMoment) -> Bool {

@@ -20,6 +20,13 @@ package struct LocalMoment: Hashable, Sendable {
     /// Minutes since Monday 00:00.
     var minuteOfWeek: Int { (weekday - 1) * LocalMoment.minutesOfDay + minuteOfDay }
 
+    /// How far local time is ahead of UTC, in minutes, modulo a week and with a constant added: it changes with the time
+    /// zone, and with daylight saving time.
+    package var zone: Int {
+        let week = LocalMoment.minutesOfWeek
+        return ((minuteOfWeek - Int(wallMilliseconds / 60_000 % Int64(week))) % week + week) % week
+    }
+
     /// Milliseconds since the minute began.
     private var intoMinute: Int64 { (wallMilliseconds % 60_000 + 60_000) % 60_000 }
 

@@ -59,8 +59,12 @@ final class CallDriver {
         },
         settled: { [unowned self] in
             hasWoken = false
+            restrictionsTimer.set(service.screening.nextChange.map { .init(nanoseconds: $0.nanoseconds) })
             publishChanges()
         })
+    private lazy var restrictionsTimer = DeviceTimer(runLoop: runLoop, tolerance: CallDriver.deadlineTolerance) {
+        [unowned self] in submit(.deadlineReached as Event)
+    }
     private lazy var host = HostQueries(
         wallMilliseconds: { unixMilliseconds() }, moment: { .now() },
         verdict: { [callers] in callers.verdict(on: $0) },
@@ -164,6 +168,7 @@ final class CallDriver {
     private func run(_ effect: ServiceEffect) {
         switch effect {
         case .respond(let id, let status, let json): requests.respond(id, status: status, json: json)
+        case .refuseForNow(let id, let wait, let json): requests.refuse(id, for: wait, json: json)
         case .respondBytes(let id, let bytes): requests.respond(id, bytes: bytes)
         case .begin(let id): requests.begin(id)
         case .send(let id, let bytes, let isPush):
@@ -326,7 +331,8 @@ extension ServiceConfiguration {
                     policy: app.policy, mapping: app.mapping, level: app.level, limits: app.limits,
                     keepsState: app.keepsState)
             },
-            allowedLevel: configuration.restrictions.allowedLevel, dialling: configuration.restrictions.dialling,
-            emergency: configuration.restrictions.emergency, socketPath: configuration.controlSocket)
+            allowedLevel: configuration.restrictions.allowedLevel, content: configuration.restrictions.content,
+            dialling: configuration.restrictions.dialling, emergency: configuration.restrictions.emergency,
+            socketPath: configuration.controlSocket)
     }
 }

@@ -229,6 +229,18 @@ extension HTTPExchange {
                 body: json + [UInt8(ascii: "\n")]))
     }
 
+    /// Answers 429 with encoded JSON, and when to ask again, rounded up to seconds (RFC 9110 § 10.2.3).
+    func refuse(for wait: Duration, json: [UInt8]) {
+        let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
+        respond(
+            HTTPResponse(
+                status: 429,
+                fields: [
+                    HTTPField(name: "content-type", value: "application/json"),
+                    HTTPField(name: "retry-after", value: "\(max(1, seconds))"),
+                ], body: json + [UInt8(ascii: "\n")]))
+    }
+
     /// Begins a stream of JSON lines.
     func beginLines() {
         beginStream(

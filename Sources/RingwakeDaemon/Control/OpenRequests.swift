@@ -34,6 +34,11 @@ final class OpenRequests {
 
     func respond(_ id: RequestID, status: Int, json: [UInt8]) { take(id)?.respond(status: status, json: json) }
 
+    /// Answers 429.
+    func refuse(_ id: RequestID, for wait: Duration, json: [UInt8]) {
+        take(id)?.refuse(for: wait, json: json)
+    }
+
     func respond(_ id: RequestID, bytes: [UInt8]) {
         take(id)?.respond(
             HTTPResponse(

@@ -12,7 +12,7 @@ struct DaemonState: Sendable {
     typealias Delivery = @Sendable () -> Void
 
     let app: AppID
-    private let settings: SimulatedDaemon.Settings
+    private var settings: SimulatedDaemon.Settings
     private(set) var service = CallServiceStateMachine()
     /// Without an engine, so it touches no audio server.
     private var audio = AudioArbiter(settings: .withoutEngine)
@@ -67,6 +67,7 @@ struct DaemonState: Sendable {
     private mutating func run(_ effect: ServiceEffect) {
         switch effect {
         case .respond(let id, let status, let json): respond(id, ControlAnswer(status: status, body: json))
+        case .refuseForNow(let id, _, let json): respond(id, ControlAnswer(status: 429, body: json))
         case .respondBytes(let id, let bytes): respond(id, ControlAnswer(status: 200, body: bytes))
         case .begin(let id): deliver(.opened, to: id)
         case .send(let id, let lines, _):
@@ -313,12 +314,17 @@ struct DaemonState: Sendable {
 
     // MARK: - The device
 
+    mutating func reconfigure(_ change: (inout SimulatedDaemon.Settings) -> Void) {
+        change(&settings)
+        if isRunning { submit(.configured(settings.configuration(of: app))) }
+    }
+
     /// Moves the clock, and meets each deadline on the way at its time.
     mutating func advance(by duration: Duration) {
         let target = now.advanced(by: max(.zero, duration))
-        while isRunning, let due = nextDeadline, due <= target {
+        while isRunning, let due = service.nextChange, due <= target {
             now = max(now, due)
-            submit(due == service.nextDeadline ? .calls(.deadlineReached) : .protectedDataChanged(.unavailable))
+            submit(due == service.protectedDataEnd ? .protectedDataChanged(.unavailable) : .calls(.deadlineReached))
         }
         now = target
     }
@@ -335,11 +341,6 @@ struct DaemonState: Sendable {
     mutating func setCellularCall(_ isActive: Bool) {
         guard isActive != coordinator.isCellularActive else { return }
         submit(.cellularChanged(isActive: isActive))
-    }
-
-    private var nextDeadline: BootInstant? {
-        guard case .willBecomeUnavailable(let end) = service.protectedData else { return service.nextDeadline }
-        return service.nextDeadline.map { min($0, end) } ?? end
     }
 
     mutating func lock(after grace: Duration) {
