@@ -183,6 +183,36 @@ struct SimulatedDaemonTests {
         await app.close()
     }
 
+    @Test("Restrictions are told, also those that a daemon has when it starts again, and callers are asked about")
+    func restrictions() async throws {
+        let (daemon, app) = try await make()
+        let client = app.client
+        var told = client.restrictionUpdates.makeAsyncIterator()
+        #expect(await told.next() == Restrictions() && client.restrictions == Restrictions())
+        daemon.setDoNotDisturb(true)
+        #expect(await told.next()?.doNotDisturb == .init(isActive: true))
+        daemon.reconfigure {
+            $0.rating = .twelve
+            $0.allowsVideoCalls = false
+        }
+        let now = await told.next()
+        #expect(now?.contentRating == .init(name: "12+", number: 300) && now?.allowsVideoCalls == false)
+        #expect(now?.allowsExplicitContent == true && client.restrictions == now)
+        daemon.stop()
+        daemon.reconfigure { $0.rating = nil }
+        daemon.start()
+        #expect(await told.next()?.contentRating == nil)
+        #expect(client.restrictions.doNotDisturb.isActive)
+        try daemon.block("+49900*")
+        #expect(try await client.isBlocked("+49900123456"))
+        #expect(try await !client.isBlocked("sip:alice@example.org"))
+        for _ in 0..<8 { _ = try await client.isBlocked("+49900123456") }
+        await #expect { try await client.isBlocked("1") } throws: { ($0 as? RingwakeKitError)?.code == .limitReached }
+        daemon.advance(by: .seconds(1))
+        #expect(try await !client.isBlocked("1"))
+        await app.close()
+    }
+
     @Test("The network changes under a call, and a cellular call begins")
     func surroundings() async throws {
         let (daemon, app) = try await make()

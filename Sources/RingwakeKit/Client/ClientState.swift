@@ -15,6 +15,7 @@ final class ClientState: Sendable {
 
     let connection = Observers<ConnectionState>(value: .connecting)
     let protectedData = Observers<ProtectedDataAvailability>(value: .available)
+    let restrictions = Observers<Restrictions>(value: Restrictions())
     let pushes: EventPublisher<PushRegistryEvent>
     let actions: EventPublisher<CallAction>
     let events: EventPublisher<CallEvent>
@@ -48,6 +49,7 @@ final class ClientState: Sendable {
         connection.notify(.closed)
         connection.finish()
         protectedData.finish()
+        restrictions.finish()
         pushes.finish()
         actions.finish()
         events.finish()

@@ -113,6 +113,7 @@ final class SessionDriver {
             state.pushes.publish(credentials.isEmpty ? .credentialsInvalidated : .credentialsUpdated(credentials))
         case .linkReset(let reset): state.pushes.publish(.linkReset(reset))
         case .protectedData(let event): take(event)
+        case .restrictions(let message): state.restrictions.notify(Restrictions(message))
         case .fetchPushes: fetchPushes()
         case .fetchCredentials: fetchCredentials()
         case .claim(let call): claim(call)

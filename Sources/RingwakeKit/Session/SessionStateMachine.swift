@@ -45,6 +45,7 @@ struct SessionStateMachine: Sendable {
         case credentials([PushCredentials])
         case linkReset(LinkReset)
         case protectedData(EventMessage.ProtectedData)
+        case restrictions(RestrictionsMessage)
         case claim(Call.ID)
         /// Fulfil the action again: the app fulfilled it, and the daemon lost the report.
         case fulfillAgain(Call.ID, CallAction.Kind)
@@ -74,6 +75,7 @@ struct SessionStateMachine: Sendable {
     private var credentials: [PushCredentials] = []
     /// What the app was told last.
     private var protectedData = EventMessage.ProtectedData(.available)
+    private var restrictions = RestrictionsMessage()
     private var isFetching = false
     private var isFetchDue = false
 
@@ -165,6 +167,7 @@ struct SessionStateMachine: Sendable {
         case .event(.pushWaiting): return fetch()
         case .event(.credentials(let event)): return event.valid ? [.fetchCredentials] : take(credentials: [])
         case .event(.protectedData(let event)): return take(event)
+        case .event(.restrictions(let event)): return take(event.restrictions)
         case .event(.linkReset(let event)): return [.linkReset(LinkReset(event))]
         case .event(let event): return calls.takeAudio(event) + (CallEvent(event).map { [.event($0)] } ?? [])
         }
@@ -185,14 +188,21 @@ struct SessionStateMachine: Sendable {
         isFetching = false
         wasOpen = true
         daemon = DaemonVersion(event.daemon)
-        let protectedData = take(.init(event.protectedDataAvailable ?? true ? .available : .unavailable))
-        return [.connection(.connected)] + protectedData + [.resumeRequests, .fetchCredentials] + calls.beginStream()
+        var device = take(.init(event.protectedDataAvailable ?? true ? .available : .unavailable))
+        device += take(event.restrictions ?? RestrictionsMessage())
+        return [.connection(.connected)] + device + [.resumeRequests, .fetchCredentials] + calls.beginStream()
     }
 
     private mutating func take(_ event: EventMessage.ProtectedData) -> [Effect] {
         guard event != protectedData else { return [] }
         protectedData = event
         return [.protectedData(event)]
+    }
+
+    private mutating func take(_ message: RestrictionsMessage) -> [Effect] {
+        guard message != restrictions else { return [] }
+        restrictions = message
+        return [.restrictions(message)]
     }
 
     // MARK: - Pushes that are fetched, and credentials

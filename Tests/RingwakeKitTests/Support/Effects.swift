@@ -22,6 +22,8 @@ func said(_ effects: [SessionStateMachine.Effect]) -> [String] {
             "reset \(reset.code) \(reset.action) \(reset.stage) \(reset.session.gateway ?? "nil") "
                 + "\(reset.session.device ?? "nil") \(reset.message) \(reset.copies ?? "nil")"
         case .protectedData(let event): "protected \(event.state)"
+        case .restrictions(let message):
+            "restrictions \(message.doNotDisturb.active) \(message.rating?.name ?? "any")"
         case .claim(let call): "claim \(call)"
         case .fulfillAgain(let call, let kind): "again \(call) \(kind)"
         case .lookUp(let call): "look up \(call)"
