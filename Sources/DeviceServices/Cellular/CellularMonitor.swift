@@ -1,12 +1,13 @@
 package import DBus
 package import Logging
 
-/// Watches for calls over the cellular network, which ModemManager makes and takes.
+/// Watches for calls over the cellular network, which ModemManager makes and takes, and reads which network that is.
 ///
 /// It follows signals and starts nothing. Without ModemManager it waits for its name, which costs no wakeup. A modem
-/// without calls sends no signal that is subscribed to here.
+/// without calls sends no signal that is subscribed to here, as long as nobody follows its network: then each change of
+/// its signal's quality wakes the daemon too, because a message bus can't tell it from a change of the technology.
 ///
-/// See the ModemManager API: org.freedesktop.ModemManager1, .Modem.Voice and .Call.
+/// See the ModemManager API: org.freedesktop.ModemManager1, .Modem, .Modem.Modem3gpp, .Modem.Voice and .Call.
 package final class CellularMonitor {
     package nonisolated struct Status: Hashable, Sendable {
         /// Whether ModemManager is there.
@@ -26,9 +27,17 @@ package final class CellularMonitor {
     /// Called when the first call begins, and when the last one has ended.
     package var onChange: ((Bool) -> Void)?
     package private(set) var status = Status()
+    /// Called with the networks of all modems when they have changed, while they are followed.
+    package var onNetworks: (([ModemNetwork]) -> Void)?
+    /// Whether the modems' networks are followed.
+    package var followsNetworks = false {
+        didSet { if followsNetworks != oldValue { networkFollowingChanged() } }
+    }
+    /// The modems' networks while they are followed; empty while they aren't, or aren't known yet.
+    package private(set) var networks: [ModemNetwork] = []
 
     /// Maximum modems to follow.
-    static let maximumModems = 16
+    nonisolated static let maximumModems = 16
     /// Maximum calls of one modem to follow; networks allow seven (3GPP TS 22.030, 6.5.5.1).
     static let maximumCallsPerModem = 16
 
@@ -37,6 +46,7 @@ package final class CellularMonitor {
     private static let voice = "\(service).Modem.Voice"
     private static let callInterface = "\(service).Call"
     private static let objectManager = "org.freedesktop.DBus.ObjectManager"
+    private static let properties = "org.freedesktop.DBus.Properties"
 
     private let logger: Logger
     private let bus: DBusService
@@ -46,6 +56,10 @@ package final class CellularMonitor {
     private var isSlow = false
     private var nameWatch: DBusSubscription?
     private var subscriptions: [DBusSubscription] = []
+    private var networkSubscriptions: [DBusSubscription] = []
+    /// What ModemManager said of its modems' networks; nil before its answer, and while they aren't followed.
+    private var table: ModemNetworks?
+    private var networkReaders: [(Result<[ModemNetwork], DBusError>) -> Void] = []
     /// ModemManager's unique name.
     private var owner: String?
     /// The calls of each modem that has Voice, by their paths.
@@ -81,17 +95,20 @@ package final class CellularMonitor {
         unsubscribe()
         owner = new
         modems = [:]
+        table = nil
         status.why = nil
         if let new {
             subscribe(to: new)
+            if followsNetworks { subscribeToNetworks(of: new) }
             synchronise()
         }
         update()
     }
 
     private func unsubscribe() {
-        for subscription in subscriptions { subscription.cancel() }
+        for subscription in subscriptions + networkSubscriptions { subscription.cancel() }
         subscriptions = []
+        networkSubscriptions = []
     }
 
     /// Subscribes to nothing else of this service: no signal strength, no SMS.
@@ -114,6 +131,7 @@ package final class CellularMonitor {
             guard let self else { return }
             switch result {
             case .success(let values):
+                if self.followsNetworks { self.table = ModemNetworks(values.first) }
                 for entry in values.first?.entries ?? [] {
                     if let path = entry.key.text { self.addModem(path, interfaces: entry.value) }
                 }
@@ -129,10 +147,16 @@ package final class CellularMonitor {
         let arguments = signal.arguments
         switch (signal.interface, signal.member) {
         case (Self.objectManager, "InterfacesAdded"):
-            if arguments.count == 2, let path = arguments[0].text { addModem(path, interfaces: arguments[1]) }
+            if arguments.count == 2, let path = arguments[0].text {
+                table?.add(path, interfaces: arguments[1])
+                addModem(path, interfaces: arguments[1])
+            }
         case (Self.objectManager, "InterfacesRemoved"):
             let names = arguments.count == 2 ? arguments[1].elements?.compactMap(\.text) ?? [] : []
-            if names.contains(Self.voice), let path = arguments[0].text { modems[path] = nil }
+            guard let path = arguments.first?.text else { break }
+            table?.remove(path, interfaces: names)
+            if names.contains(Self.voice) { modems[path] = nil }
+        case (Self.properties, "PropertiesChanged"): networkChanged(signal)
         case (Self.voice, "CallAdded"):
             if let path = arguments.first?.text { addCall(path, of: signal.path) }
         case (Self.voice, "CallDeleted"):
@@ -163,7 +187,7 @@ package final class CellularMonitor {
         modems[modem]?[path] = .unknown
         // A signal before the answer reports the same state or an older one, a signal after it a newer one.
         ask(
-            path: path, interface: "org.freedesktop.DBus.Properties", member: "Get",
+            path: path, interface: Self.properties, member: "Get",
             arguments: [.string(Self.callInterface), .string("State")]
         ) { [weak self] result in
             switch result {
@@ -181,6 +205,67 @@ package final class CellularMonitor {
         guard let number = value.integer(as: Int32.self) else { return }
         let state = CellularCallState(rawValue: number) ?? .unknown
         for modem in modems.keys where modems[modem]?[call] != nil { modems[modem]?[call] = state }
+    }
+
+    // MARK: - Networks
+
+    private func networkFollowingChanged() {
+        guard let owner else { return }
+        table = nil
+        if followsNetworks {
+            subscribeToNetworks(of: owner)
+            synchronise()
+        } else {
+            for subscription in networkSubscriptions { subscription.cancel() }
+            networkSubscriptions = []
+            networks = []
+        }
+    }
+
+    private func subscribeToNetworks(of owner: String) {
+        networkSubscriptions = [ModemNetworks.modem, ModemNetworks.network].map { interface in
+            bus.subscribe(
+                DBusMatch(
+                    sender: owner, interface: Self.properties, member: "PropertiesChanged", firstArgument: interface)
+            ) { [weak self] in self?.received($0) }
+        }
+    }
+
+    private func networkChanged(_ signal: DBusSignal) {
+        guard signal.arguments.count == 3, let interface = signal.arguments[0].text else { return }
+        table?.change(signal.path, interface, signal.arguments[1])
+        let outdated = signal.arguments[2].elements ?? []
+        guard outdated.contains(where: { $0.text.map(ModemNetworks.properties.contains) ?? false }) else { return }
+        // Changed, and not said to what.
+        synchronise()
+    }
+
+    /// Reads the networks of all modems: asks ModemManager, unless they are followed. All who ask meanwhile get the same
+    /// answer. Empty without ModemManager.
+    package func readNetworks(_ completion: @escaping (Result<[ModemNetwork], DBusError>) -> Void) {
+        guard let owner else { return completion(.success([])) }
+        if let table { return completion(.success(table.all)) }
+        networkReaders.append(completion)
+        guard networkReaders.count == 1 else { return }
+        bus.call(
+            destination: owner, path: Self.root, interface: Self.objectManager, member: "GetManagedObjects",
+            arguments: [], allowAutoStart: false, timeout: timeout
+        ) { [weak self] result in
+            guard let self else { return }
+            let readers = networkReaders
+            networkReaders = []
+            // ModemManager may have gone meanwhile, with its modems.
+            let read = self.owner == nil ? .success([]) : result.map { ModemNetworks($0.first).all }
+            for reader in readers { reader(read) }
+        }
+    }
+
+    private func reportNetworks() {
+        guard followsNetworks, owner == nil || table != nil else { return }
+        let new = table?.all ?? []
+        guard new != networks else { return }
+        networks = new
+        onNetworks?(new)
     }
 
     // MARK: - What follows
@@ -219,6 +304,7 @@ package final class CellularMonitor {
     }
 
     private func update() {
+        reportNetworks()
         let calls = modems.values.flatMap(\.values)
         status.isServicePresent = owner != nil
         status.modems = modems.count
