@@ -64,12 +64,15 @@ package struct HostQueries {
     let hash: (String) -> [UInt8]
     /// The connection status for a new stream: of one app, or of the daemon and each app with targets.
     let connections: (AppID?) -> [EventMessage]
+    /// What a new stream begins with of the device's cellular networks.
+    let telephony: () -> [EventMessage]
 
     package init(
         wallMilliseconds: @escaping () -> Int64, moment: @escaping () -> LocalMoment,
         verdict: @escaping (CallerHandle) -> ListVerdict?, makeSecret: @escaping () throws(RingwakeError) -> String,
         hash: @escaping (String) -> [UInt8],
-        connections: @escaping (AppID?) -> [EventMessage] = { _ in [] }
+        connections: @escaping (AppID?) -> [EventMessage] = { _ in [] },
+        telephony: @escaping () -> [EventMessage] = { [] }
     ) {
         self.wallMilliseconds = wallMilliseconds
         self.moment = moment
@@ -77,5 +80,6 @@ package struct HostQueries {
         self.makeSecret = makeSecret
         self.hash = hash
         self.connections = connections
+        self.telephony = telephony
     }
 }

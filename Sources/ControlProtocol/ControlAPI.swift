@@ -9,6 +9,7 @@ internal import RingwakeCore
 /// | `GET /v1/status` | person | ``StatusMessage``; for a handler, and on the status socket, ``PublicStatusMessage`` |
 /// | `GET /v1/path` | person; status socket | ``PathMessage``; `?watch=true`: one a line |
 /// | `GET /v1/reachability` | person; status socket | ``TargetListMessage``; `?watch=true`: ``TargetMessage``, one a line |
+/// | `GET /v1/telephony` | person; handler | ``TelephonyMessage`` |
 /// | `GET /v1/apps`, `GET /v1/apps/{app}` | owner | ``AppListMessage``, ``AppMessage`` |
 /// | `DELETE /v1/apps/{app}` | owner | ``AppMessage``, its tokens unregistered |
 /// | `GET /v1/apps/{app}/pushes` | handler | waiting pushes, as on standard input; the handler owns them from then on |

@@ -48,7 +48,7 @@ struct RingwakeCommand: ParsableCommand {
         ReloadCommand.self, SetupCommand.self, ConfigCommand.self, ClockCommand.self, AppCommand.self, TeamCommand.self,
         CallCommand.self, AudioCommand.self, DoNotDisturbCommand.self, BlockCommand.self, PushCommand.self,
         CertsCommand.self, GatewayCommand.self, LinkCommand.self, StoreCommand.self, BackupCommand.self,
-        IdentityCommand.self, ProtectionCommand.self,
+        IdentityCommand.self, ProtectionCommand.self, TelephonyCommand.self,
     ]
 
     /// The command that the program's first word names, alone: the parser builds the tree of each, which is a quarter

@@ -85,6 +85,7 @@ enum EventSamples {
         ),
         ("restrictions", .restrictions(.init(app: nil, restrictions: RestrictionsMessage()))),
         ("restrictions-app", .restrictions(.init(app: app, restrictions: ScreeningSamples.restrictions))),
+        ("telephony", .telephony(.init(modems: NetworkSamples.modems))),
         ("state-dropped", .stateDropped(.init(app: app, reason: "crashed"))),
     ]
 

@@ -31,6 +31,7 @@ struct EventTests {
         case .stateDropped: keys(EventMessage.StateDropped.self)
         case .protectedData: keys(EventMessage.ProtectedData.self)
         case .restrictions: keys(EventMessage.Restrictions.self)
+        case .telephony: keys(EventMessage.Telephony.self)
         }
     }
 

@@ -89,6 +89,8 @@ enum MessageSamples {
 
     private static let network: [(String, any Encodable & Sendable)] = [
         ("PathMessage/satisfied", NetworkSamples.path), ("PathMessage/unsatisfied", NetworkSamples.noPath),
+        ("TelephonyMessage/two", TelephonyMessage(modems: NetworkSamples.modems)),
+        ("TelephonyMessage/none", TelephonyMessage(modems: [])),
         ("TargetMessage/reachable", NetworkSamples.reachable),
         ("TargetMessage/unreachable", NetworkSamples.unreachable),
         (

@@ -17,6 +17,13 @@ enum NetworkSamples {
 
     static let noPath = PathMessage(NetworkPath(status: .unsatisfied, unsatisfiedReason: .noRoute))
 
+    static let modems = [
+        TelephonyMessage.Modem(
+            id: "0", operatorName: "Example", mobileCountryCode: "262", mobileNetworkCode: "01",
+            registration: "roaming", roaming: true, radioAccessTechnology: "nrNSA"),
+        TelephonyMessage.Modem(id: "1", registration: "searching"),
+    ]
+
     static let reachable: TargetMessage = {
         var message = TargetMessage(
             .host("sip.example.org"),

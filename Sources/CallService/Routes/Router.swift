@@ -20,6 +20,9 @@ enum Router {
         switch (request.parts.first, request.parts.count) {
         // Strangers get less; the receiving part of the daemon sees to it.
         case ("status", 1), ("path", 1), ("reachability", 1), ("audio", _): turn.add(.forward(request))
+        case ("telephony", 1):
+            if request.caller == .stranger { throw Caller.strangersMayNot }
+            turn.add(.forward(request))
         case ("metrics", 1):
             // Whoever sees the counters rise sees when calls come: the same people as for the whole status.
             try request.caller.requirePerson()

@@ -23,7 +23,7 @@ enum StreamRoutes {
         guard let id = request.query["call"].map({ CallID($0) }) else {
             let first =
                 turn.host.connections(app) + protectedData(service, turn) + restrictions(of: app, service, turn)
-                + beginning(of: app, since: since, service, turn)
+                + turn.host.telephony() + beginning(of: app, since: since, service, turn)
             return service.subscriptions.begin(request.id, app: app, call: nil, first: first, &turn)
         }
         // A stream of one call has only that call's events.
@@ -40,7 +40,8 @@ enum StreamRoutes {
             handler: app, secret: secret, socket: service.configuration.socketPath,
             protectedData: service.protectedData, restrictions: service.screening.restrictions(of: app, turn))
         let since = try? request.since()
-        let first = protectedData(service, turn) + beginning(of: app, since: since, service, turn)
+        let first =
+            protectedData(service, turn) + turn.host.telephony() + beginning(of: app, since: since, service, turn)
         service.subscriptions.begin(request.id, app: app, call: nil, first: [hello] + first, &turn)
     }
 

@@ -52,6 +52,20 @@ extension EventMessage {
         }
     }
 
+    /// The cellular networks of the device have changed. A stream begins with them if they are known and there are any.
+    package struct Telephony: EventContent {
+        package static let name = Name.telephony
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case modems }
+
+        /// All of them, as they are now.
+        package var modems: [TelephonyMessage.Modem]
+
+        package init(modems: [TelephonyMessage.Modem]) {
+            self.modems = modems
+        }
+    }
+
     /// This device and its gateway disagree about registrations (client reset): the link, the calls and all streams go on.
     /// Once before anything is changed, and once afterwards.
     package struct LinkReset: EventContent {

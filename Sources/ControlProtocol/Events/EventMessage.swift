@@ -28,6 +28,7 @@ package enum EventMessage: Equatable, Sendable {
     case stateDropped(StateDropped)
     case protectedData(ProtectedData)
     case restrictions(Restrictions)
+    case telephony(Telephony)
     /// An event that this version doesn't know, with its name.
     case unknown(String)
 
@@ -36,7 +37,7 @@ package enum EventMessage: Equatable, Sendable {
         case handler, wake, call, action, pushIgnored, pushRequest, pushWaiting, strike, struckOut, restricted, missed
         case cellular
         case audioActivated, audioDeactivated, audioFailed, audioRouteChanged, path, connection, credentials
-        case linkReset, reload, stateDropped, protectedData, restrictions
+        case linkReset, reload, stateDropped, protectedData, restrictions, telephony
     }
 
     /// The event's own members; nil for an unknown event.
@@ -66,6 +67,7 @@ package enum EventMessage: Equatable, Sendable {
         case .stateDropped(let event): event
         case .protectedData(let event): event
         case .restrictions(let event): event
+        case .telephony(let event): event
         case .unknown: nil
         }
     }
@@ -122,6 +124,7 @@ extension EventMessage: Codable {
             case .stateDropped: .stateDropped(try StateDropped(from: decoder))
             case .protectedData: .protectedData(try ProtectedData(from: decoder))
             case .restrictions: .restrictions(try Restrictions(from: decoder))
+            case .telephony: .telephony(try Telephony(from: decoder))
             case nil: .unknown(name)
             }
     }

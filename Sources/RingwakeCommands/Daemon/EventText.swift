@@ -72,6 +72,7 @@ struct EventText {
             (event.state, [], event.deadlineMs.map { ["in " + DurationText.long(milliseconds: $0)] } ?? [])
         case .restrictions(let event):
             ("", [event.app], [AppRestrictionsText.line(of: event.restrictions, style.times)])
+        case .telephony(let event): ("", [], [TelephonyText.line(of: event.modems)])
         case .reload, .unknown: ("", [], [])
         }
     }

@@ -15,6 +15,7 @@ final class CallDevice {
     let alerts: CallAlerts
     let keeper: WakeKeeper
     let cellular: CellularMonitor
+    let telephony: Telephony
     private unowned let calls: CallDriver
     private let awakeRule: AwakeRule
 
@@ -29,6 +30,7 @@ final class CallDevice {
         keeper = WakeKeeper(runLoop: runLoop, logger: logger, systemBus: buses.system, mode: configuration.awake.mode)
         awakeRule = configuration.awake.rule
         cellular = CellularMonitor(logger: logger, systemBus: buses.system)
+        telephony = Telephony(cellular, calls: calls)
         alerts.settings = configuration.ring
         alerts.onAnswer = { [weak calls] key in calls?.submit(.answerRequested(key)) }
         alerts.onDecline = { [weak calls] key in calls?.submit(.declineRequested(key)) }

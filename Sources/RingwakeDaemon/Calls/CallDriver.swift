@@ -34,6 +34,10 @@ final class CallDriver {
     var onForward: ((ServiceRequest, any HTTPExchange) -> Void)?
     /// The connection status with which a new stream begins.
     var connectionEvents: (AppID?) -> [EventMessage] = { _ in [] }
+    /// The cellular networks with which a new stream begins.
+    var telephonyEvents: () -> [EventMessage] = { [] }
+    /// Called after each event with whether somebody reads the events of the device.
+    var onReaders: ((Bool) -> Void)?
 
     let requests = OpenRequests()
     let journal: PushJournal
@@ -61,6 +65,7 @@ final class CallDriver {
             hasWoken = false
             restrictionsTimer.set(service.screening.nextChange.map { .init(nanoseconds: $0.nanoseconds) })
             publishChanges()
+            onReaders?(service.subscriptions.areOfDevice)
         })
     private lazy var restrictionsTimer = DeviceTimer(runLoop: runLoop, tolerance: CallDriver.deadlineTolerance) {
         [unowned self] in submit(.deadlineReached as Event)
@@ -70,7 +75,8 @@ final class CallDriver {
         verdict: { [callers] in callers.verdict(on: $0) },
         makeSecret: { () throws(RingwakeError) in encodeHex(try SecureRandom.bytes(32)) },
         hash: { SHA256.digest(Array($0.utf8)) },
-        connections: { [unowned self] in connectionEvents($0) })
+        connections: { [unowned self] in connectionEvents($0) },
+        telephony: { [unowned self] in telephonyEvents() })
 
     /// What an event, and the events that followed from it, changed.
     struct Changes {

@@ -104,6 +104,9 @@ final class ControlServer {
             try queries.begin(
                 try request.targets(), isWatching: try request.flag("watch"), exchange,
                 isStrangers: request.caller == .stranger, user: request.peer.user)
+        case ("telephony", _):
+            try request.require("GET")
+            daemon.device.telephony.answer(exchange)
         case ("audio", _): try audio.answer(request, exchange)
         case ("gateway", _), ("link", _): try links.answer(request, exchange)
         case ("protection", _): try protection.answer(request, exchange)

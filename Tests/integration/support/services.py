@@ -175,6 +175,51 @@ class ModemManager(Mocked):
         self.emit(self.voice, "CallDeleted", "o", call, path=self.modem)
         self.bus.call(self.name, self.path, f"{MOCK}.RemoveObject", "s", call)
 
+    # The networks of modems. Properties of ModemManager's interfaces Modem and Modem.Modem3gpp.
+    radio = "org.freedesktop.ModemManager1.Modem"
+    network = "org.freedesktop.ModemManager1.Modem.Modem3gpp"
+    manager = "org.freedesktop.DBus.ObjectManager"
+    TYPES = {"AccessTechnologies": "u", "RegistrationState": "u", "OperatorName": "s", "OperatorCode": "s"}
+
+    def plug_in(self, number: int = 1, **properties: object) -> str:
+        """A modem that knows networks appears: `plug_in(AccessTechnologies=1 << 14, OperatorName="Example")`."""
+        path = f"{self.path}/Modem/{number}"
+        nothing = {"AccessTechnologies": 0, "RegistrationState": 0, "OperatorName": "", "OperatorCode": ""}
+        properties = nothing | properties
+        for interface in (self.radio, self.network):
+            words = self._properties(interface, properties)
+            if interface == self.radio:
+                self.bus.call(self.name, self.path, f"{MOCK}.AddObject", "ssa{sv}a(ssss)", path, interface, *words, 0)
+            else:
+                self.bus.call(self.name, path, f"{MOCK}.AddProperties", "sa{sv}", interface, *words)
+        self.bus.call(
+            self.name, self.path, f"{MOCK}.EmitSignal", "sssav", self.manager, "InterfacesAdded", "oa{sa{sv}}", 2,
+            "o", path, "a{sa{sv}}", 2, self.radio, *self._properties(self.radio, properties),
+            self.network, *self._properties(self.network, properties),
+        )  # fmt: skip
+        return path
+
+    def turn(self, modem: str, **properties: object) -> None:
+        """Properties of a modem change, and that is told."""
+        for interface in (self.radio, self.network):
+            words = self._properties(interface, properties)
+            if words[0]:
+                self.bus.call(self.name, modem, f"{MOCK}.UpdateProperties", "sa{sv}", interface, *words)
+
+    def pull_out(self, modem: str) -> None:
+        self.bus.call(self.name, self.path, f"{MOCK}.RemoveObject", "s", modem)
+        self.bus.call(
+            self.name, self.path, f"{MOCK}.EmitSignal", "sssav", self.manager, "InterfacesRemoved", "oas", 2,
+            "o", modem, "as", 2, self.radio, self.network,
+        )  # fmt: skip
+
+    def _properties(self, interface: str, properties: dict) -> list:
+        own = {
+            name: value for name, value in properties.items()
+            if (name == "AccessTechnologies") == (interface == self.radio)
+        }  # fmt: skip
+        return [len(own), *(word for name, value in own.items() for word in (name, self.TYPES[name], value))]
+
     def _list_calls(self) -> None:
         self.bus.call(
             self.name, self.modem, f"{MOCK}.UpdateProperties", "sa{sv}", self.voice, 1, "Calls", "ao",
