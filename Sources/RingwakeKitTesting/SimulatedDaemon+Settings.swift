@@ -116,6 +116,17 @@ extension SimulatedDaemon {
         with { $0.setCellularCall(isActive) }
     }
 
+    /// The device is in these cellular networks, one for each modem: what apps get as `TelephonyNetworkInfo`.
+    public func setCellularNetworks(_ networks: [CellularNetwork]) {
+        let modems = networks.map { network in
+            TelephonyMessage.Modem(
+                id: network.id, operatorName: network.operatorName, mobileCountryCode: network.mobileCountryCode,
+                mobileNetworkCode: network.mobileNetworkCode, registration: network.registration.rawValue,
+                roaming: network.isRoaming, radioAccessTechnology: network.radioAccessTechnology?.rawValue)
+        }
+        with { $0.setNetworks(modems) }
+    }
+
     /// The device and its gateway disagree, or have settled it: what the daemon says before and after a reset of its link.
     /// Nothing else of the simulated daemon changes; for new credentials, see ``renewCredentials()``.
     public func resetLink(

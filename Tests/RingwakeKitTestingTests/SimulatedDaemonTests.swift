@@ -213,6 +213,28 @@ struct SimulatedDaemonTests {
         await app.close()
     }
 
+    @Test("The cellular networks are told, also after a restart, and nothing of them without a modem")
+    func telephony() async throws {
+        let (daemon, app) = try await make()
+        let telephony = TelephonyNetworkInfo(client: app.client)
+        var told = telephony.updates.makeAsyncIterator()
+        #expect(await told.next() == [:] && telephony.networks.isEmpty)
+        var network = CellularNetwork(
+            id: "0", operatorName: "Example", mobileCountryCode: "262", mobileNetworkCode: "01",
+            radioAccessTechnology: .lte)
+        daemon.setCellularNetworks([network])
+        #expect(await told.next() == ["0": network])
+        network.registration = .roaming
+        daemon.setCellularNetworks([network])
+        #expect(await told.next()?["0"]?.isRoaming == true)
+        daemon.restart()
+        // A slow reader may miss that they are unknown for a moment.
+        while await told.next() != ["0": network] {}
+        daemon.setCellularNetworks([])
+        #expect(await told.next() == [:] && telephony.networks.isEmpty)
+        await app.close()
+    }
+
     @Test("The network changes under a call, and a cellular call begins")
     func surroundings() async throws {
         let (daemon, app) = try await make()

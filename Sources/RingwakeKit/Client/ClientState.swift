@@ -15,6 +15,7 @@ final class ClientState: Sendable {
 
     let connection = Observers<ConnectionState>(value: .connecting)
     let protectedData = Observers<ProtectedDataAvailability>(value: .available)
+    let telephony = Observers<[String: CellularNetwork]>(value: [:])
     let restrictions = Observers<Restrictions>(value: Restrictions())
     let pushes: EventPublisher<PushRegistryEvent>
     let actions: EventPublisher<CallAction>
@@ -50,6 +51,7 @@ final class ClientState: Sendable {
         connection.finish()
         protectedData.finish()
         restrictions.finish()
+        telephony.finish()
         pushes.finish()
         actions.finish()
         events.finish()

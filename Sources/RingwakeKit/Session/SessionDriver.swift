@@ -114,6 +114,8 @@ final class SessionDriver {
         case .linkReset(let reset): state.pushes.publish(.linkReset(reset))
         case .protectedData(let event): take(event)
         case .restrictions(let message): state.restrictions.notify(Restrictions(message))
+        case .telephony(let modems):
+            state.telephony.notify(Dictionary(modems.map { ($0.id, CellularNetwork($0)) }) { first, _ in first })
         case .fetchPushes: fetchPushes()
         case .fetchCredentials: fetchCredentials()
         case .claim(let call): claim(call)

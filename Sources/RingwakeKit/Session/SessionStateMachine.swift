@@ -46,6 +46,7 @@ struct SessionStateMachine: Sendable {
         case linkReset(LinkReset)
         case protectedData(EventMessage.ProtectedData)
         case restrictions(RestrictionsMessage)
+        case telephony([TelephonyMessage.Modem])
         case claim(Call.ID)
         /// Fulfil the action again: the app fulfilled it, and the daemon lost the report.
         case fulfillAgain(Call.ID, CallAction.Kind)
@@ -76,6 +77,7 @@ struct SessionStateMachine: Sendable {
     /// What the app was told last.
     private var protectedData = EventMessage.ProtectedData(.available)
     private var restrictions = RestrictionsMessage()
+    private var modems: [TelephonyMessage.Modem] = []
     private var isFetching = false
     private var isFetchDue = false
 
@@ -168,6 +170,7 @@ struct SessionStateMachine: Sendable {
         case .event(.credentials(let event)): return event.valid ? [.fetchCredentials] : take(credentials: [])
         case .event(.protectedData(let event)): return take(event)
         case .event(.restrictions(let event)): return take(event.restrictions)
+        case .event(.telephony(let event)): return take(event.modems)
         case .event(.linkReset(let event)): return [.linkReset(LinkReset(event))]
         case .event(let event): return calls.takeAudio(event) + (CallEvent(event).map { [.event($0)] } ?? [])
         }
@@ -190,6 +193,8 @@ struct SessionStateMachine: Sendable {
         daemon = DaemonVersion(event.daemon)
         var device = take(.init(event.protectedDataAvailable ?? true ? .available : .unavailable))
         device += take(event.restrictions ?? RestrictionsMessage())
+        // The stream says which there are, if there are any.
+        device += take([])
         return [.connection(.connected)] + device + [.resumeRequests, .fetchCredentials] + calls.beginStream()
     }
 
@@ -203,6 +208,12 @@ struct SessionStateMachine: Sendable {
         guard message != restrictions else { return [] }
         restrictions = message
         return [.restrictions(message)]
+    }
+
+    private mutating func take(_ new: [TelephonyMessage.Modem]) -> [Effect] {
+        guard new != modems else { return [] }
+        modems = new
+        return [.telephony(new)]
     }
 
     // MARK: - Pushes that are fetched, and credentials

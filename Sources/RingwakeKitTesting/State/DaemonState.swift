@@ -21,6 +21,7 @@ struct DaemonState: Sendable {
     private(set) var now = BootInstant(nanoseconds: 3_600_000_000_000)
     private var lists = CallerLists()
     private var registration = SimulatedRegistration()
+    private var modems: [TelephonyMessage.Modem] = []
     private var exchanges: [RequestID: SimulatedExchange] = [:]
     private var lastRequest: UInt64 = 0
     private var lastClient: Int32 = 0
@@ -98,7 +99,8 @@ struct DaemonState: Sendable {
             wallMilliseconds: { [moment] in moment.wallMilliseconds }, moment: { [moment] in moment },
             verdict: { [lists] in lists.verdict(on: $0) },
             makeSecret: { encodeHex((0..<32).map { _ in UInt8.random(in: .min ... .max) }) },
-            hash: { Array($0.utf8) })
+            hash: { Array($0.utf8) },
+            telephony: { [modems] in modems.isEmpty ? [] : [.telephony(.init(modems: modems))] })
     }
 
     private mutating func countRings(of call: RingwakeCore.Call) {
@@ -199,6 +201,8 @@ struct DaemonState: Sendable {
         var status = 200
         if request.parts.first == "apps", request.parts.last == "credentials" {
             message = registration.message(of: app)
+        } else if request.parts == ["telephony"] {
+            message = TelephonyMessage(modems: modems)
         } else {
             let code = RingwakeError.Code.notFound
             status = code.httpStatus
@@ -329,13 +333,14 @@ struct DaemonState: Sendable {
         now = target
     }
 
-    /// The current wall-clock time. It starts at noon on a Wednesday.
-    var moment: LocalMoment {
-        let passed = now.nanoseconds / 1_000_000 - 3_600_000
-        let minute = 12 * 60 + passed / 60_000
-        return LocalMoment(
-            weekday: Int((2 + minute / 1440) % 7) + 1, minuteOfDay: Int(minute % 1440),
-            wallMilliseconds: 1_767_787_200_000 + passed)
+    /// The current wall-clock time.
+    var moment: LocalMoment { .simulated(at: now) }
+
+    /// The device is in these networks, one for each modem.
+    mutating func setNetworks(_ modems: [TelephonyMessage.Modem]) {
+        guard modems != self.modems else { return }
+        self.modems = modems
+        publish(.telephony(.init(modems: modems)))
     }
 
     mutating func setCellularCall(_ isActive: Bool) {
@@ -356,7 +361,7 @@ struct DaemonState: Sendable {
     }
 
     /// Tells all streams but those of single calls.
-    mutating func publish(_ event: EventMessage) { submit(.published(event, .device)) }
+    mutating func publish(_ event: EventMessage) { if isRunning { submit(.published(event, .device)) } }
 
     mutating func setPath(_ path: PathMessage) { submit(.pathChanged(path)) }
 
@@ -388,12 +393,4 @@ struct DaemonState: Sendable {
     }
 
     mutating func cancelWait(_ number: UInt64) { outbox += waits.cancel(number) }
-}
-
-extension CallAudioSettings {
-    fileprivate static var withoutEngine: CallAudioSettings {
-        var settings = CallAudioSettings()
-        settings.hasEngine = false
-        return settings
-    }
 }

@@ -24,6 +24,7 @@ func said(_ effects: [SessionStateMachine.Effect]) -> [String] {
         case .protectedData(let event): "protected \(event.state)"
         case .restrictions(let message):
             "restrictions \(message.doNotDisturb.active) \(message.rating?.name ?? "any")"
+        case .telephony(let modems): "telephony \(modems.map(\.id))"
         case .claim(let call): "claim \(call)"
         case .fulfillAgain(let call, let kind): "again \(call) \(kind)"
         case .lookUp(let call): "look up \(call)"
