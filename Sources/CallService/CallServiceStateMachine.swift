@@ -278,15 +278,16 @@ package struct CallServiceStateMachine: Sendable {
 
     // MARK: - Handlers
 
-    /// Calls `give`, which gives these pushes to a handler. A push whose sender allows one attempt and that the disk has
+    /// Calls `give`, which gives these pushes to a handler. An outgoing call is given when the disk knows that it is dialled:
+    /// else a daemon that is killed in between lets it be dialled twice. A push whose sender allows one attempt and that the disk has
     /// as waiting is given when the disk knows of the attempt: else a daemon that is killed in between makes another
     /// one. A push that is not on the disk is given at once, because its sender has no answer yet.
     mutating func recordAttempts(
         _ requests: [WakeRequest], _ turn: inout Turn, _ give: @escaping ServiceEvent.Continuation
     ) {
-        let attempts = requests.filter { $0.kind == .call }
+        let attempts = requests.filter { $0.kind == .call || $0.kind == .start }
             .compactMap { coordinator.active[CallKey(app: $0.app, id: $0.call)] }
-            .filter { $0.isOneAttempt && $0.isJournaled }
+            .filter { $0.machine.isOutgoing || ($0.isOneAttempt && $0.isJournaled) }
         guard !attempts.isEmpty else { return give(&self, &turn) }
         for call in attempts { turn.add(.write(call.journalRecord, .now)) }
         turn.add(.barrier(then: give))

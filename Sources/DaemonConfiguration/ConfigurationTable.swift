@@ -136,7 +136,7 @@ extension Configuration {
         .init("caller_calls", .limit, \.limits.caller, standard: "no limit"),
         .init("country", .text, \.country),
         .init("trunk", .text, \.trunk),
-        .init("emergency_numbers", .texts, \.emergencyNumbers),
+        .init("emergency_numbers", .texts, \.emergencyNumbers, standard: "`112` and `911`"),
     ]
 
     private static let journal: [Setting<JournalLimits>] = [

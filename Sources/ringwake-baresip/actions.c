@@ -110,9 +110,44 @@ void dial(struct call *call) {
     client_tell(&handler.client, "dial", "dial", call->to);
 }
 
-void hang_up_stray(const char *invite) {
-    const struct call stray = {.id = (char *)invite, .invite = (char *)invite};
-    tell_of(&stray, NULL, "hangup", "");
+bool is_same_peer(const char *peer, const char *to) {
+    if (!peer || !to) return false;
+    if (strncmp(peer, "sip:", 4) == 0) peer += 4;
+    if (strncmp(to, "sip:", 4) == 0) to += 4;
+    // The client completes a number by the server of its account.
+    size_t length = strlen(to);
+    return strncmp(peer, to, length) == 0 && (!peer[length] || strchr("@;?:>", peer[length]));
+}
+
+// Whom calls went to that were hung up before the server had answered: the end of each is still to be seen.
+struct stray {
+    struct stray *next;
+    char *to;
+};
+static struct stray *strays;
+
+void hang_up_dialled(struct call *call) {
+    struct stray **end = &strays;
+    while (*end) end = &(*end)->next;
+    *end = calloc(1, sizeof **end);
+    if (!*end) leave(1);
+    (*end)->to = text("%s", call->to);
+    call->is_dialled = false;
+    client_tell(&handler.client, "-", "hangup", "");
+}
+
+bool is_stray(const char *peer, bool is_over) {
+    for (struct stray **place = &strays; *place; place = &(*place)->next) {
+        struct stray *stray = *place;
+        if (!is_same_peer(peer, stray->to)) continue;
+        if (is_over) {
+            *place = stray->next;
+            free(stray->to);
+            free(stray);
+        }
+        return true;
+    }
+    return false;
 }
 
 // The client has sent an INVITE, or can't. Its answers come in the order of the commands.
@@ -133,8 +168,13 @@ void act(struct call *call, const char *action, const char *digits) {
     bool is_done = (is(action, "answer") && call->media) || (is(action, "start") && (call->invite || call->media))
         || (is(action, "hold") && call->media == held)
         || (is(action, "unhold") && call->media == on) || (is(action, "end") && !call->invite);
+    if (is(action, "end") && !call->invite && call->is_dialled) hang_up_dialled(call);
     if (is_done) return fulfil(call, action);
-    if (is(action, "start")) return call->is_outgoing ? dial(call) : fail(call, action);
+    if (is(action, "start")) {
+        // What can't be in a SIP URI (RFC 3261 section 25.1) would go out as another one, or as none.
+        bool can = call->is_outgoing && call->to && *call->to && !strpbrk(call->to, " \t\r\n\"<>\\");
+        return can ? dial(call) : fail(call, action);
+    }
     if (!call->invite) return fail(call, action);
     if (is(action, "answer")) {
         // The client first holds the other call, and does not answer if that fails, as for a call that still rings. So

@@ -53,8 +53,12 @@ void tell_of(const struct call *call, const char *what, const char *command, con
 void act(struct call *call, const char *action, const char *digits);
 // Calls the other side, as soon as the client takes commands.
 void dial(struct call *call);
-// The server has answered an INVITE of ours, with this Call-ID, that belongs to no call any more.
-void hang_up_stray(const char *invite);
+// The user has hung up before the server has answered: the client's current call is the one that it was told last to dial.
+void hang_up_dialled(struct call *call);
+// Whether an event is of a call that the user hung up before the server had answered.
+bool is_stray(const char *peer, bool is_over);
+// Whether the client's name for the other side is the one that the user called.
+bool is_same_peer(const char *peer, const char *to);
 // Plays digits up to a pause.
 void play(struct call *call);
 void hang_up(struct call *call);

@@ -273,10 +273,10 @@ static void drop_early(const char *id) {
     }
 }
 
-// The call that this is the first answer to; NULL: the user has hung up meanwhile.
-static struct call *call_dialled(const char *invite) {
+// The call that this is the first answer to.
+static struct call *call_dialled(const char *invite, const char *peer) {
     for (struct call *call = calls; call; call = call->next) {
-        if (!call->is_dialled || call->invite || call->told == gone) continue;
+        if (!call->is_dialled || call->invite || call->told == gone || !is_same_peer(peer, call->to)) continue;
         set(&call->invite, invite);
         return call;
     }
@@ -299,8 +299,9 @@ void take_message(const char *message) {
     char *direction = member(message, "direction");
     struct call *call = id ? call_of_invite(id) : NULL;
     if (id && !call && is(direction, "outgoing")) {
-        call = call_dialled(id);
-        if (!call && !is(type, "CALL_CLOSED")) hang_up_stray(id);
+        char *peer = plain_member(message, "peeruri");
+        if (!is_stray(peer, is(type, "CALL_CLOSED"))) call = call_dialled(id, peer);
+        free(peer);
     }
     free(direction);
     if (call && call->is_outgoing && !call->media) {

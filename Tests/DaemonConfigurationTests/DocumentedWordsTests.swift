@@ -17,7 +17,10 @@ nonisolated struct DocumentedWordsTests {
     private static let schemas: [(schema: String, property: String?, words: Set<String>)] = [
         ("Environment", nil, words(PushEnvironment.self)),
         ("EndReason", nil, words(CallEndReason.self)),
-        ("CallEnding", "reason", Set(CallEndReason.reportable.map(\.rawValue))),
+        (
+            "CallEnding", "reason",
+            Set(CallEndReason.reportable.union(CallEndReason.reportableOfOutgoing).map(\.rawValue))
+        ),
         ("CallState", nil, words(CallStateMachine.State.Name.self)),
         ("CallAction", nil, words(CallAction.self)),
         ("CallAnswer", "others", words(OtherCalls.self)),

@@ -119,7 +119,7 @@ extension CoordinatorChecks {
         // One that has it, and connects again, may get it again.
         let isAgain = latest(request.key).map { starts[$0.number] == request.wake } ?? false
         check(
-            !struckOut.contains(request.app) || isAgain,
+            !struckOut.contains(request.app) || isAgain || latest(request.key)?.isEmergency == true,
             "\(request.key) is given to a handler of an app that is struck out")
         given.append(request)
     }

@@ -192,23 +192,56 @@ struct OutgoingCallTests {
         #expect(scenario.handler("two") == WakeID(number: 2))
     }
 
-    @Test("An app begins calls as fast as pushes may, and no faster; emergency calls are not counted out")
+    @Test("A handler begins ten calls at once, and then one in six seconds, emergency calls too; the user any number")
     func pace() {
-        // One handler: it never leaves, and each has a place.
         var scenario = Scenario(.app)
-        var refusals = 0
-        for number in 0..<1_100 {
-            let call = outgoing("\(number)", others: .end)
-            let effects = scenario.send(.startRequested(call, scenario.policy, by: nil))
-            if effects == [.refused(.tooManyPushes(Scenario.app))] {
-                refusals += 1
-            } else {
-                _ = scenario.send(.remoteEnded(call.key, .busy, by: nil))
-            }
+        _ = scenario.send(.handlerConnected(Scenario.app, nil, pid: 1, scenario.policy))
+        let wake = WakeID(number: 1)
+        func begin(_ id: String, by wake: WakeID?, isEmergency: Bool = false) -> Bool {
+            let call = outgoing(id, others: .end, isEmergency: isEmergency)
+            let isRefused = scenario.send(.startRequested(call, scenario.policy, by: wake)).refusals.first != nil
+            if !isRefused { _ = scenario.send(.remoteEnded(call.key, .busy, by: nil)) }
+            return !isRefused
         }
-        #expect(refusals > 50)
-        _ = scenario.send(.startRequested(outgoing("sos", isEmergency: true), scenario.policy, by: nil))
-        #expect(scenario.state("sos") != nil)
+        #expect((0..<20).filter { begin("\($0)", by: wake) }.count == 10)
+        #expect(!begin("sos", by: wake, isEmergency: true))
+        scenario.wait(.seconds(6))
+        #expect(begin("later", by: wake) && !begin("at once", by: wake))
+        #expect((100..<120).allSatisfy { begin("\($0)", by: nil) } && begin("sos", by: nil, isEmergency: true))
+    }
+
+    @Test("A handler neither ends calls of other apps, nor goes before the user")
+    func otherApps() {
+        var scenario = Scenario()
+        let other = scenario.key("other", app: Scenario.otherApp)
+        let theirs = OutgoingCall(other, CallUpdate(caller: "sip:alice@example.org"), wallClock: 1)
+        _ = scenario.send(.startRequested(theirs, scenario.policy, by: nil))
+        let refused = scenario.send(.startRequested(outgoing(others: .end), scenario.policy, by: WakeID(number: 9)))
+        #expect(refused == [.refused(.othersStay(other))])
+        _ = scenario.send(.progressed(other, .connected, by: nil))
+        _ = scenario.send(.startRequested(outgoing(others: .end), scenario.policy, by: WakeID(number: 9)))
+        // It is held, and the handler's call waits for that.
+        #expect(scenario.coordinator.call(other)?.machine.isAsked(.hold) == true && scenario.state("out") == .queued)
+        let sos = outgoing("sos", isEmergency: true)
+        _ = scenario.send(.startRequested(sos, scenario.policy, by: nil))
+        #expect(scenario.state("out")?.endReason == .failed && scenario.state("sos")?.name == .dialling)
+    }
+
+    @Test("An emergency call that waits for its handler outlives the strikes of the app, and a cellular call")
+    func emergencyWaits() {
+        var scenario = Scenario(.app)
+        scenario.policy.strikes = StrikeLimit(count: 1, window: .seconds(60))
+        scenario.bring(to: .connected)
+        let sos = outgoing("sos", isEmergency: true)
+        _ = scenario.send(.startRequested(sos, scenario.policy, by: nil))
+        #expect(scenario.state("sos") == .queued)
+        let effects = scenario.pass(.seconds(11))
+        #expect(effects.contains(.struckOut(Scenario.app, true)) && scenario.state("sos")?.isEnded == false)
+        _ = scenario.exit(WakeID(number: 1), .signalled(9))
+        #expect(scenario.state("sos")?.name == .dialling)
+        _ = scenario.send(.cellularChanged(isActive: true))
+        _ = scenario.send(.progressed(sos.key, .connected, by: scenario.handler("sos")))
+        #expect(scenario.state("sos")?.name == .connected && scenario.call("sos")?.machine.owed.isEmpty == true)
     }
 
     @Test("Its row brings it back", arguments: [Name.queued, .dialling, .connecting, .connected, .held])

@@ -63,14 +63,15 @@ enum CallRoutes {
     ) throws(RingwakeError) {
         try request.require("POST")
         let body = try request.decode(CallStart.self, empty: nil)
-        let app = try app(of: request, asked: body.app, service)
+        let isEmergency = service.configuration.emergency.contains(body.to)
+        let app = try app(of: request, asked: body.app, isEmergency: isEmergency, service)
         guard let policy = service.configuration.apps[app]?.policy else {
             throw RingwakeError(.notFound, "no app '\(app)'; 'ringwake app list' shows the apps")
         }
         let call = OutgoingCall(
             CallKey(app: app, id: try body.id(else: turn)), try body.update(),
             others: try OtherCalls(inBody: body.others),
-            wallClock: turn.host.wallMilliseconds(), isEmergency: service.configuration.emergency.contains(body.to))
+            wallClock: turn.host.wallMilliseconds(), isEmergency: isEmergency)
         let (number, wake) = (request.id, request.caller.wake)
         let begin: ServiceEvent.Continuation = { service, turn in
             if let refusal = service.submit(.startRequested(call, policy, by: wake), &turn).refusal {
@@ -78,7 +79,9 @@ enum CallRoutes {
             }
             turn.add(
                 .barrier { service, turn in
-                    guard let begun = service.coordinator.call(call.key) else { return }
+                    guard let begun = service.coordinator.call(call.key) else {
+                        return turn.respond(number, .failure(noCall(call.key.id.rawValue)))
+                    }
                     turn.respond(number, service.message(of: begun, turn))
                 })
         }
@@ -96,7 +99,7 @@ enum CallRoutes {
 
     /// The app that makes a call: the caller's own, the one that the request names, or the only one.
     private static func app(
-        of request: ServiceRequest, asked text: String?, _ service: CallServiceStateMachine
+        of request: ServiceRequest, asked text: String?, isEmergency: Bool, _ service: CallServiceStateMachine
     ) throws(RingwakeError) -> AppID {
         let asked = try text.map { (text) throws(RingwakeError) in
             guard let app = AppID(text) else { throw RingwakeError(.invalidRequest, "'\(text)' is not a bundle id") }
@@ -105,6 +108,8 @@ enum CallRoutes {
         if let app = try request.caller.confinedApp(asked: asked) { return app }
         let apps = service.configuration.apps.keys
         if apps.count == 1, let app = apps.first { return app }
+        // Any app is better than a question.
+        if isEmergency, let app = apps.min(by: { $0.rawValue < $1.rawValue }) { return app }
         guard !apps.isEmpty else { throw RingwakeError(.notFound, "there is no app; 'ringwake app add' adds one") }
         let names = apps.map(\.rawValue).sorted().joined(separator: ", ")
         throw RingwakeError(.invalidRequest, "several apps can call: \(names); name one")

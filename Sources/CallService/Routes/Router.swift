@@ -43,7 +43,7 @@ enum Router {
         case ("apps", 4): try RestrictionRoutes.check(request, &service, &turn)
         case ("pushes", 1): try PushRoutes.list(request, &turn)
         case ("pushes", 2): try PushRoutes.show(request, &turn)
-        case ("calls", 1) where request.method == "POST": try CallRoutes.start(request, service, &turn)
+        case ("calls", 1) where request.method != "GET": try CallRoutes.start(request, service, &turn)
         case ("calls", 1): try CallRoutes.list(request, service, &turn)
         case ("calls", 2): try CallRoutes.show(request, service, &turn)
         case ("calls", 3): try CallRoutes.act(request, &service, &turn)

@@ -125,9 +125,11 @@ extension CallStart {
             throw RingwakeError(
                 .invalidRequest, "'to' has 1 to \(CallUpdate.maximumTextBytes) bytes, not \(to.utf8.count)")
         }
-        return CallUpdate(
-            caller: try ShownText.kept(to, inMember: "to"), callerName: try ShownText.kept(name, inMember: "name"),
-            hasVideo: video)
+        guard let other = try ShownText.kept(to, inMember: "to"), !to.unicodeScalars.contains(where: { $0.value < 32 })
+        else {
+            throw RingwakeError(.invalidRequest, "'to' is blank, or has control characters: name who is called")
+        }
+        return CallUpdate(caller: other, callerName: try ShownText.kept(name, inMember: "name"), hasVideo: video)
     }
 }
 

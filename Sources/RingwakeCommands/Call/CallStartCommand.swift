@@ -13,9 +13,9 @@ struct CallStartCommand: DaemonCommand {
             ringwake call start --json 112 | jq -r .call
             """,
         details: """
-            The daemon first holds or ends other active calls, as the app's policy says, then
-            asks the app's handler to call the other side. The command does not wait for
-            that: 'ringwake watch' and 'ringwake call show' show how far the call is.
+            The daemon first holds or ends other active calls, as the app's policy says,
+            then asks the app's handler to call the other side. The command does not wait
+            for that: 'ringwake watch' and 'ringwake call show' show how far the call is.
             During a cellular call only emergency numbers can be called.
             """)
 

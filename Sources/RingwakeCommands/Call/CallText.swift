@@ -41,7 +41,7 @@ enum CallText {
 
     static func text(of list: CallListMessage, style: TextStyle) -> String {
         var table = TextTable([.left, .left, .left, .left, .left])
-        table.add([style.times.heading, "call", "app", "state", "caller, or called"])
+        table.add([style.times.heading, "call", "app", "state", "caller"])
         for call in list.calls {
             table.add([
                 style.times.short(call.receivedAt), call.call, call.app, state(of: call),

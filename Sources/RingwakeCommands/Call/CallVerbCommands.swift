@@ -180,8 +180,8 @@ enum FulfillVerb: CallVerbDeclaration {
 enum FailVerb: CallVerbDeclaration {
     static let (verb, abstract) = (CallVerb.fail, "Handler: report that the requested action failed.")
     static let details = """
-        If 'answer', 'start' or 'end' fails, the call ends. If another action fails, the call
-        continues unchanged.
+        If 'answer', 'start' or 'end' fails, the call ends. If another action fails, the
+        call continues unchanged.
         """
 }
 

@@ -13,6 +13,8 @@ package struct Call: Hashable, Sendable {
     /// When its push arrived, in milliseconds since 1970 by the wall clock at that time; nil if the clock was not read.
     /// For display only: no decision depends on it.
     package let receivedWallClock: Int64?
+    /// Whether the user calls an emergency number: nothing may keep it from being tried.
+    package let isEmergency: Bool
     /// Whether its sender wants one attempt: the call is not delivered again after a restart.
     package let isOneAttempt: Bool
     /// How often a handler was woken for the call, or fetched it; 0 while the call is queued.
@@ -53,6 +55,7 @@ package struct Call: Hashable, Sendable {
         pushID = push.pushID
         collapseID = push.collapseID
         receivedWallClock = push.receivedWallClock
+        isEmergency = false
         isOneAttempt = push.expiration == .oneAttempt
         var deadlines = policy.deadlines
         deadlines.ring = facts.ringTime ?? deadlines.ring
@@ -74,6 +77,7 @@ package struct Call: Hashable, Sendable {
         pushID = ""
         collapseID = nil
         receivedWallClock = outgoing.wallClock
+        isEmergency = outgoing.isEmergency
         isOneAttempt = false
         let limit = now.advanced(by: policy.deadlines.ring)
         machine = CallStateMachine(deadlines: policy.deadlines, ringBefore: limit, isOutgoing: true)
@@ -101,6 +105,7 @@ package struct Call: Hashable, Sendable {
         pushID = record.pushID
         collapseID = record.collapseID
         receivedWallClock = record.receivedWallClock
+        isEmergency = record.isEmergency
         isOneAttempt = record.isOneAttempt
         attempt = record.attempt
         machine = CallStateMachine(record, policy)
@@ -133,6 +138,7 @@ package struct Call: Hashable, Sendable {
             ringBefore: machine.ringBefore, isOneAttempt: isOneAttempt, ringTime: machine.deadlines.ring,
             timeline: timeline)
         record.collapseID = collapseID
+        record.isEmergency = isEmergency
         record.receivedWallClock = receivedWallClock
         record.restriction = restriction?.kind
         return record

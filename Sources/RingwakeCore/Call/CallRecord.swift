@@ -24,6 +24,8 @@ package struct CallRecord: Hashable, Sendable {
     package var attempt: Int
     /// It must not start to ring at this instant or later.
     package var ringBefore: BootInstant
+    /// Whether the user calls an emergency number.
+    package var isEmergency = false
     /// Whether its sender wants one attempt: the call is not delivered again after a restart.
     package var isOneAttempt: Bool
     /// The maximum time that it rings.

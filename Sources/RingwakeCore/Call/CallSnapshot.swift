@@ -15,6 +15,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
     private let environment: PushEnvironment?
     /// Whether the call was begun on this device, without a push.
     private let isOutgoing: Bool?
+    private let isEmergency: Bool?
     private let push: String
     private let collapseID: String?
     private let isOneAttempt: Bool
@@ -34,6 +35,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
     private enum CodingKeys: String, CodingKey {
         case topic, environment, push
         case isOutgoing = "outgoing"
+        case isEmergency = "emergency"
         case collapseID = "collapse_id"
         case isOneAttempt = "one_attempt"
         case reason, detail, restriction, caller
@@ -53,6 +55,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
             row.add("attempt", record.attempt)
             row.add("collapse_id", record.collapseID)
             row.add("detail", record.detail)
+            if record.isEmergency { row.add("emergency", true) }
             switch record.provenance.door {
             case .apns(let environment, let topic):
                 row.add("environment", environment)
@@ -107,6 +110,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
             attempt: attempt, ringBefore: arrival.advanced(byOffset: ringBefore), isOneAttempt: isOneAttempt,
             ringTime: .nanoseconds(ringTime), timeline: timeline)
         record.collapseID = collapseID
+        record.isEmergency = isEmergency ?? false
         record.receivedWallClock = receivedWallClock
         record.restriction = restriction
         record.progress = state == .ended ? nil : progress

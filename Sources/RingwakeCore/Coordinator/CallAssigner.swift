@@ -37,7 +37,7 @@ struct CallAssigner: Hashable, Sendable {
         _ key: CallKey, _ policy: AppPolicy, preferring preferred: WakeID? = nil, at now: BootInstant
     ) -> [Effect] {
         guard let call = engine.calls.active[key] else { return [] }
-        guard !engine.handlers.strikes.isStruckOut(key.app) else { return withhold(call, at: now) }
+        guard call.isEmergency || !engine.handlers.strikes.isStruckOut(key.app) else { return withhold(call, at: now) }
         engine.handlers.adopt(policy, of: key.app, at: now)
         guard !engine.handlers.hasPlace(key.app) else {
             // Other calls may still wait if the configuration has just given each call its own handler.
@@ -45,7 +45,8 @@ struct CallAssigner: Hashable, Sendable {
         }
         engine.handlers.wait(key, policy, at: now)
         let kind = call.machine.isOutgoing ? WakeRequest.Kind.start : .call
-        return [.callChanged(call)] + (engine.handlers.fetcher(of: key.app).map { [.pushWaits($0, key, kind)] } ?? [])
+        let taker = call.isEmergency ? engine.handlers.lanes[key.app]?.taker : engine.handlers.fetcher(of: key.app)
+        return [.callChanged(call)] + (taker.map { [.pushWaits($0, key, kind)] } ?? [])
     }
 
     /// Applies changed policies to calls that have no handler: they may get another kind of handler, or one at last.
@@ -109,9 +110,7 @@ struct CallAssigner: Hashable, Sendable {
     /// Finds handlers for waiting calls while there is room for more handlers.
     mutating func startWaiting(of app: AppID, at now: BootInstant) -> [Effect] {
         var effects: [Effect] = []
-        while !engine.handlers.strikes.isStruckOut(app), engine.handlers.hasPlace(app),
-            let key = engine.handlers.waiting(app).first(where: isWorthAStart)
-        {
+        while engine.handlers.hasPlace(app), let key = engine.handlers.waiting(app).first(where: isWorthAStart) {
             effects += serve(key, at: now)
         }
         engine.handlers.dropIfEmpty(app)
@@ -121,12 +120,15 @@ struct CallAssigner: Hashable, Sendable {
     /// Whether a waiting call may still start a handler, or be delivered to one.
     private func isWorthAStart(_ key: CallKey) -> Bool {
         guard let call = engine.calls.active[key] else { return false }
+        guard call.isEmergency || !engine.handlers.strikes.isStruckOut(key.app) else { return false }
         return call.machine.claimBy == nil || call.claimStarts < Self.maximumClaimStarts
     }
 
     /// Queues the call for a handler like a new one. If the app's handlers are no longer started, does without one.
     mutating func wait(_ call: Call, at now: BootInstant) -> [Effect] {
-        guard !engine.handlers.strikes.isStruckOut(call.key.app) else { return withhold(call, at: now) }
+        guard call.isEmergency || !engine.handlers.strikes.isStruckOut(call.key.app) else {
+            return withhold(call, at: now)
+        }
         engine.handlers.wait(call.key, call.policy, at: now)
         return []
     }
@@ -160,7 +162,9 @@ struct CallAssigner: Hashable, Sendable {
         _ app: AppID, at now: BootInstant, _ detail: (Call) -> String
     ) -> [Effect] {
         engine.handlers.waiting(app).flatMap { key -> [Effect] in
-            guard let call = engine.calls.active[key], case .queued = call.machine.state else { return [] }
+            guard let call = engine.calls.active[key], case .queued = call.machine.state, !call.isEmergency else {
+                return []
+            }
             return doWithoutHandler(call, detail(call), at: now)
         }
     }
@@ -190,7 +194,10 @@ struct CallAssigner: Hashable, Sendable {
         guard let app = engine.handlers.app(of: wake), let handler = engine.handlers.handler(wake, of: app) else {
             return [.refused(.unknownHandler(wake))]
         }
-        let waiting = engine.handlers.fetcher(of: app) == wake ? engine.handlers.waiting(app) : []
+        let isOut = engine.handlers.strikes.isStruckOut(app)
+        let waiting =
+            engine.handlers.lanes[app]?.taker == wake
+            ? engine.handlers.waiting(app).filter { !isOut || engine.calls.active[$0]?.isEmergency == true } : []
         var requests: [WakeRequest] = []
         var effects: [Effect] = []
         for key in handler.calls where requests.count < Self.maximumFetched {

@@ -10,12 +10,9 @@ struct CallEngine: Hashable, Sendable {
     var pace: CallPace
     let limits: CoordinatorStateMachine.Limits
     /// The user's request that waits until other calls are held or ended.
-    private(set) var request: QueuedUserRequest?
+    var request: QueuedUserRequest?
     /// Whether the device has a cellular call.
     private(set) var isCellularActive = false
-
-    /// Added to the deadlines of the other calls, because they may be applied a little late.
-    private static let waitMargin = Duration.seconds(1)
 
     /// Applies one input to a call, and converts its outputs to effects.
     ///
@@ -214,7 +211,7 @@ struct CallEngine: Hashable, Sendable {
         }
     }
 
-    private mutating func end(_ key: CallKey, at now: BootInstant) -> [Effect] {
+    mutating func end(_ key: CallKey, at now: BootInstant) -> [Effect] {
         settle(key, at: now, noting: .hungUp) { machine throws(Refusal) in try machine.end(at: now) }
     }
 
@@ -254,26 +251,44 @@ struct CallEngine: Hashable, Sendable {
         let (key, app) = (outgoing.key, outgoing.key.app)
         guard calls[key] == nil else { return [.refused(.knownCall(key))] }
         let others = outgoing.others ?? policy.others
-        if !outgoing.isEmergency, let refusal = refusal(of: key, others, at: now) { return [.refused(refusal)] }
-        pace.note(outgoing: app, at: now)
+        if let refusal = refusal(of: outgoing, others, by: wake, at: now) { return [.refused(refusal)] }
+        if wake != nil { pace.note(outgoing: app, at: now) }
         let call = Call(number: calls.nextNumber, outgoing, policy, at: now)
         calls.file(call)
         guard outgoing.isEmergency else {
             return [.callChanged(call)] + queue(.start, of: call, others, by: wake, at: now)
         }
-        // The others end meanwhile: their handlers can't keep this one waiting.
-        let effects = (handlers.clearStrikes(of: app) ?? []) + (request.map { drop($0, at: now) } ?? [])
-        request = QueuedUserRequest(call: key, action: .start, handler: wake, others: [])
-        return effects + [.callChanged(call)] + inTheWay(of: key).flatMap { end($0.key, at: now) }
+        let effects = wake == nil ? handlers.clearStrikes(of: app) ?? [] : []
+        return effects + [.callChanged(call)] + startAtOnce(call, by: wake, at: now)
     }
 
-    private func refusal(of key: CallKey, _ others: OtherCalls, at now: BootInstant) -> EventRefusal? {
+    /// The others end meanwhile: their handlers can't keep this one waiting.
+    private mutating func startAtOnce(_ call: Call, by wake: WakeID? = nil, at now: BootInstant) -> [Effect] {
+        let effects = request.map { drop($0, at: now) } ?? []
+        request = QueuedUserRequest(call: call.key, action: .start, handler: wake, others: [])
+        return effects + inTheWay(of: call.key).flatMap { end($0.key, at: now) }
+    }
+
+    /// What only a handler begins is bounded, emergency calls too: nobody can tell whether a person asked for it.
+    private func refusal(
+        of outgoing: OutgoingCall, _ others: OtherCalls, by wake: WakeID?, at now: BootInstant
+    ) -> EventRefusal? {
+        let key = outgoing.key
+        if wake != nil {
+            guard hasRoom(key.app), pace.allows(outgoing: key.app, at: now) else { return .tooManyPushes(key.app) }
+        }
+        if outgoing.isEmergency { return nil }
         if isCellularActive { return .cellularCall(key) }
         if handlers.strikes.isStruckOut(key.app) { return .struckOut(key.app) }
         guard hasRoom(key.app) else { return .tooManyCalls(key.app) }
-        guard pace.allows(outgoing: key.app, at: now) else { return .tooManyPushes(key.app) }
-        return refusalToQueue(for: key, .start, others)
+        if wake != nil, let other = inTheWay(of: key).first(where: { $0.key.app != key.app && !mayBeHeld($0) }) {
+            // A handler has no say in calls of other apps: they are held, as for an answered call, and never ended.
+            return .othersStay(other.key)
+        }
+        return refusalToQueue(for: key, .start, others, by: wake)
     }
+
+    private func mayBeHeld(_ call: Call) -> Bool { call.canBeHeld && !call.isEmergency }
 
     /// An outgoing call of the last run that no handler has got yet.
     mutating func startAgain(_ call: Call, at now: BootInstant) -> [Effect] {
@@ -281,6 +296,7 @@ struct CallEngine: Hashable, Sendable {
             let detail = "ringwaked was restarted, and whom to call can't be read until the device is unlocked"
             return settle(call.key, at: now) { $0.abandon(.failed, detail) }
         }
+        if call.isEmergency { return startAtOnce(call, at: now) }
         let effects = queue(.start, of: call, call.policy.others, at: now)
         return effects.contains(where: \.isRefusal) ? fail(call.key, at: now) : effects
     }
@@ -290,7 +306,7 @@ struct CallEngine: Hashable, Sendable {
     }
 
     /// The user's request can't be carried out. An outgoing call ends then; another one stays as it is.
-    private mutating func drop(_ dropped: QueuedUserRequest, at now: BootInstant) -> [Effect] {
+    mutating func drop(_ dropped: QueuedUserRequest, at now: BootInstant) -> [Effect] {
         request = nil
         return dropped.action == .start ? fail(dropped.call, at: now) : [.othersStayed(dropped.call)]
     }
@@ -305,62 +321,12 @@ struct CallEngine: Hashable, Sendable {
         return calls.change(key) { $0.note(stage, at: now) }.map { [.callNoted($0)] } ?? []
     }
 
-    // MARK: - Requests that wait for other calls
-
-    private func inTheWay(of key: CallKey) -> [Call] { calls.inOrder { $0.key != key && $0.machine.isOnTheLine } }
-
-    private func refusalToQueue(for key: CallKey, _ action: CallAction, _ others: OtherCalls) -> EventRefusal? {
-        if let request { return request.call == key ? .alreadyAsked(key, action) : .othersStay(key) }
-        return others == .end || inTheWay(of: key).allSatisfy(\.canBeHeld) ? nil : .othersStay(key)
-    }
-
-    /// Holds or ends the other calls, and queues the user's request until that is done.
-    private mutating func queue(
-        _ action: CallAction, of call: Call, _ others: OtherCalls, by wake: WakeID? = nil, at now: BootInstant
-    ) -> [Effect] {
-        let key = call.key
-        if let refusal = refusalToQueue(for: key, action, others) { return [.refused(refusal)] }
-        let inTheWay = inTheWay(of: key)
-        request = QueuedUserRequest(call: key, action: action, handler: wake, others: inTheWay.map(\.key))
-        var effects: [Effect] = []
-        // The deadlines of the other calls end the wait. The ring must not end before them.
-        if let latest = inTheWay.map({ now.advanced(by: $0.machine.deadlines.action + Self.waitMargin) }).max() {
-            effects = settle(key, at: now) { $0.ringOn(until: latest) }
-        }
-        for other in inTheWay {
-            if others == .end {
-                effects += end(other.key, at: now)
-            } else if !other.machine.isAsked(.hold) {
-                effects += settle(other.key, at: now) { machine throws(Refusal) in try machine.hold(at: now) }
-            }
-        }
-        return effects
-    }
-
-    /// Applies the user's request once the other calls are held or have ended. Drops it if one of them stays.
-    ///
-    /// - Returns: the effects, and the request, if it was applied: its call may need a handler.
-    mutating func proceed(at now: BootInstant) -> (effects: [Effect], done: QueuedUserRequest?) {
-        guard let request else { return ([], nil) }
-        let (key, progress) = (request.call, request.progress(calls.active))
-        if progress == .waiting { return ([], nil) }
-        self.request = nil
-        if progress == .obsolete { return ([], nil) }
-        if progress == .blocked { return (drop(request, at: now), nil) }
-        if request.action == .start { return ([], request) }
-        let isAnswer = request.action == .answer
-        let effects = settle(key, at: now, noting: isAnswer ? .answered : nil) { machine throws(Refusal) in
-            isAnswer ? try machine.answer(at: now) : try machine.unhold(at: now)
-        }
-        return effects.contains(where: \.isRefusal) ? ([.othersStayed(key)], nil) : (effects, request)
-    }
-
     private mutating func cellularChanged(_ isActive: Bool, at now: BootInstant) -> [Effect] {
         guard isActive != isCellularActive else { return [] }
         isCellularActive = isActive
         return calls.inOrder { _ in true }.flatMap { call -> [Effect] in
             let key = call.key
-            guard isActive else { return settle(key, at: now) { $0.yieldNoMore() } }
+            guard isActive, !call.isEmergency else { return settle(key, at: now) { $0.yieldNoMore() } }
             switch call.policy.whenCellular {
             case .keep: return []
             case .hold: return settle(key, at: now) { $0.yield(at: now) }
@@ -369,18 +335,6 @@ struct CallEngine: Hashable, Sendable {
                 return settle(key, at: now) { machine throws(Refusal) in try machine.end(at: now) }
             }
         }
-    }
-}
-
-extension Call {
-    /// Whether its handler can be asked to hold it, or already was.
-    fileprivate var canBeHeld: Bool {
-        machine.state.name == .connected && (machine.lease == .taken || machine.isAsked(.hold))
-    }
-
-    /// Whether its handler is in contact with the caller's side, or is about to be.
-    fileprivate var hasPeerOnTheLine: Bool {
-        [.ringing, .answering, .connecting, .connected, .held].contains(machine.state.name)
     }
 }
 

@@ -1,7 +1,8 @@
 /// Limits how fast pushes to one device token start calls: a bucket for each token.
 ///
-/// The calls that an app begins have a bucket of their own. Only pushes that start a call count: each may start a handler. A repeat, an update, a cancellation and a push that
-/// comes too late cost nothing here, so a sender is never refused for repeating a push that got no answer.
+/// The calls that an app begins have a bucket of their own. Only pushes that start a call count: each may start a handler.
+/// A repeat, an update, a cancellation and a push that comes too late cost nothing here, so a sender is never refused for
+/// repeating a push that got no answer.
 struct CallPace: Hashable, Sendable {
     /// What a device token belongs to.
     private struct Target: Hashable, Sendable {
@@ -25,6 +26,8 @@ struct CallPace: Hashable, Sendable {
 
     private var buckets: [Target: RateBucket] = [:]
     private let fresh: RateBucket
+    /// The bucket of what an app's handlers begin: more than a person dials.
+    private let freshOutgoing = RateBucket(burst: 10, interval: .seconds(6))
 
     /// - Parameter bucket: the bucket of a token that has started no call for a while.
     init(_ bucket: RateBucket) {
@@ -40,12 +43,14 @@ struct CallPace: Hashable, Sendable {
     private func allows(_ target: Target, at now: BootInstant) -> Bool { buckets[target]?.allows(at: now) ?? true }
 
     /// The push starts a call.
-    mutating func note(_ push: VerifiedPush, at now: BootInstant) { note(Target(push), at: now) }
+    mutating func note(_ push: VerifiedPush, at now: BootInstant) { note(Target(push), fresh, at: now) }
 
-    /// The app begins a call.
-    mutating func note(outgoing app: AppID, at now: BootInstant) { note(Target(outgoing: app), at: now) }
+    /// A handler of the app begins a call.
+    mutating func note(outgoing app: AppID, at now: BootInstant) {
+        note(Target(outgoing: app), freshOutgoing, at: now)
+    }
 
-    private mutating func note(_ target: Target, at now: BootInstant) {
+    private mutating func note(_ target: Target, _ fresh: RateBucket, at now: BootInstant) {
         if buckets.count >= CallPace.tidyCount { buckets = buckets.filter { !$0.value.isFull(at: now) } }
         buckets[target, default: fresh].take(at: now)
     }

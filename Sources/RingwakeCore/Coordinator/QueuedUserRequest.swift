@@ -8,6 +8,9 @@ struct QueuedUserRequest: Hashable, Sendable {
     /// The calls that are being held or ended.
     let others: [CallKey]
 
+    /// Whether a handler began the call, and not the user in another way.
+    var isByHandler: Bool { handler != nil }
+
     enum Progress {
         case waiting
         /// The others are held or have ended.
@@ -29,5 +32,77 @@ struct QueuedUserRequest: Hashable, Sendable {
         let others = others.compactMap { calls[$0]?.machine }
         if others.contains(where: { $0.isOnTheLine && !$0.isAsked(.hold) }) { return .blocked }
         return others.allSatisfy { !$0.isOnTheLine && $0.state.name != .ending } ? .ready : .waiting
+    }
+}
+
+// MARK: - Requests that wait for other calls
+
+extension CallEngine {
+    /// Added to the deadlines of the other calls, because they may be applied a little late.
+    private static let waitMargin = Duration.seconds(1)
+
+    func inTheWay(of key: CallKey) -> [Call] { calls.inOrder { $0.key != key && $0.machine.isOnTheLine } }
+
+    func refusalToQueue(
+        for key: CallKey, _ action: CallAction, _ others: OtherCalls, by wake: WakeID? = nil
+    ) -> EventRefusal? {
+        if let request, !(wake == nil && request.isByHandler) {
+            return request.call == key ? .alreadyAsked(key, action) : .othersStay(key)
+        }
+        return others == .end || inTheWay(of: key).allSatisfy(\.canBeHeld) ? nil : .othersStay(key)
+    }
+
+    /// Holds or ends the other calls, and queues the user's request until that is done.
+    mutating func queue(
+        _ action: CallAction, of call: Call, _ others: OtherCalls, by wake: WakeID? = nil, at now: BootInstant
+    ) -> [Effect] {
+        let key = call.key
+        if let refusal = refusalToQueue(for: key, action, others, by: wake) { return [.refused(refusal)] }
+        // The user goes before what a handler began.
+        var effects = request.map { drop($0, at: now) } ?? []
+        let inTheWay = inTheWay(of: key)
+        request = QueuedUserRequest(call: key, action: action, handler: wake, others: inTheWay.map(\.key))
+        // The deadlines of the other calls end the wait. The ring must not end before them.
+        if let latest = inTheWay.map({ now.advanced(by: $0.machine.deadlines.action + Self.waitMargin) }).max() {
+            effects += settle(key, at: now) { $0.ringOn(until: latest) }
+        }
+        for other in inTheWay {
+            if others == .end, wake == nil || other.key.app == key.app {
+                effects += end(other.key, at: now)
+            } else if !other.machine.isAsked(.hold) {
+                effects += settle(other.key, at: now) { machine throws(Refusal) in try machine.hold(at: now) }
+            }
+        }
+        return effects
+    }
+
+    /// Applies the user's request once the other calls are held or have ended. Drops it if one of them stays.
+    ///
+    /// - Returns: the effects, and the request, if it was applied: its call may need a handler.
+    mutating func proceed(at now: BootInstant) -> (effects: [Effect], done: QueuedUserRequest?) {
+        guard let request else { return ([], nil) }
+        let (key, progress) = (request.call, request.progress(calls.active))
+        if progress == .waiting { return ([], nil) }
+        self.request = nil
+        if progress == .obsolete { return ([], nil) }
+        if progress == .blocked { return (drop(request, at: now), nil) }
+        if request.action == .start { return ([], request) }
+        let isAnswer = request.action == .answer
+        let effects = settle(key, at: now, noting: isAnswer ? .answered : nil) { machine throws(Refusal) in
+            isAnswer ? try machine.answer(at: now) : try machine.unhold(at: now)
+        }
+        return effects.contains(where: \.isRefusal) ? ([.othersStayed(key)], nil) : (effects, request)
+    }
+}
+
+extension Call {
+    /// Whether its handler can be asked to hold it, or already was.
+    var canBeHeld: Bool {
+        machine.state.name == .connected && (machine.lease == .taken || machine.isAsked(.hold))
+    }
+
+    /// Whether its handler is in contact with the caller's side, or is about to be.
+    var hasPeerOnTheLine: Bool {
+        [.ringing, .answering, .connecting, .connected, .held].contains(machine.state.name)
     }
 }

@@ -34,7 +34,9 @@ package struct EmergencyNumbers: Hashable, Sendable {
                 let rest = handle.text.utf8.dropFirst(Self.serviceName.utf8.count)
                 return rest.first == nil || rest.first == UInt8(ascii: ".")
             }
-            return numbers.contains(String(handle.text.prefix { $0 != "@" }))
+            // The user of a SIP URI may have parameters, and any other "@" in it belongs to the user.
+            let user = handle.text.lastIndex(of: "@").map { handle.text[..<$0] } ?? handle.text[...]
+            return numbers.contains(String(user.prefix { $0 != ";" }))
         }
     }
 }

@@ -102,3 +102,25 @@ def test_the_daemon_is_killed_while_it_goes_on(phone: Phone, exchange: Exchange,
         alice.is_content()
     phone.ended(call, "localEnded")
     phone.is_asleep()
+
+
+def test_two_that_are_called_one_after_the_other_are_not_mixed_up(phone: Phone, exchange: Exchange, capture) -> None:
+    """The user hangs up before the first has answered anything, and calls a number that there is not."""
+    phone.start().known()
+    with telephone(exchange, "says_nothing") as alice:
+        first = begins(phone.daemon, to=ALICE)
+        until(lambda: capture.messages("INVITE"), 30, "the first to be called")
+        second = begins(phone.daemon, to=f"sip:112@{SERVER}")
+        assert phone.ended(first, "localEnded")
+        assert phone.ended(second, "failed")
+        alice.is_content()
+    # The first was given up, and the second got the answer to its own INVITE.
+    assert {message.call for message in capture.messages("CANCEL")} == {capture.messages("INVITE")[0].call}
+    phone.is_asleep()
+
+
+@pytest.mark.parametrize("to", ["sip:a b@example.org", 'sip:"a@example.org', "sip:<a@example.org"])
+def test_what_is_no_address_is_not_called(phone: Phone, capture: Capture, to: str) -> None:
+    phone.start().known()
+    phone.ended(begins(phone.daemon, to=to), "failed")
+    assert not capture.messages("INVITE")
