@@ -44,6 +44,7 @@ package struct CallScreening: Sendable {
         let caller = facts.update.caller.map { CallerHandle($0, rules: rules.dialling) }
         let listed = caller.flatMap { turn.host.verdict($0) }
         facts.update.identifiedAs = listed?.label
+        facts.update.answersItself = app.policy.answersItself(listed) ? true : nil
         return judge(key, app, caller, listed, isReport: false, turn)
     }
 
@@ -54,6 +55,8 @@ package struct CallScreening: Sendable {
         let caller = (update.caller ?? call.update.caller).map { CallerHandle($0, rules: rules.dialling) }
         let listed = turn.host.verdict(caller ?? .anonymous)
         update.identifiedAs = listed?.label
+        // Also no: the payload may have named another caller.
+        update.answersItself = app.policy.autoAnswer == nil ? nil : app.policy.answersItself(listed)
         return judge(call.key, app, caller, listed, isReport: true, turn)
     }
 
@@ -63,6 +66,11 @@ package struct CallScreening: Sendable {
     ) -> Restriction? {
         let call = ScreenedCall(call: key, level: app.level, limits: app.limits, caller: caller, listed: listed)
         return rules.restriction(for: call, isReport: isReport, at: turn.now, moment: turn.host.moment)
+    }
+
+    /// The caller's name in the lists.
+    func name(of caller: String?, _ turn: Turn) -> String? {
+        caller.flatMap { turn.host.verdict(CallerHandle($0, rules: rules.dialling)) }?.label
     }
 
     /// The result for a call from this caller now, as far as it depends on the caller. Nothing is counted.

@@ -85,6 +85,8 @@ package enum CallVerb: String, Sendable, CaseIterable {
     case report
     /// Handler: confirms the reported call. The answer comes when it rings, after the journal has recorded that.
     case ring
+    /// Handler: knows more about its call, or something has changed; body ``CallReport``, without `ring`.
+    case update
     /// Handler: reports that the action in ``ActionResult`` succeeded.
     case fulfill
     /// Handler: reports that the action in ``ActionResult`` failed.
@@ -100,7 +102,7 @@ package enum CallVerb: String, Sendable, CaseIterable {
     case audio
     /// Handler: claims a call that has lost its handler. Its open actions are requested again.
     case claim
-    /// User: answers the ringing call; body ``CallAnswer``.
+    /// User, or the call's handler, as in all below: answers the ringing call; body ``CallAnswer``.
     case answer
     /// User: declines the ringing call.
     case decline
@@ -117,16 +119,17 @@ package enum CallVerb: String, Sendable, CaseIterable {
     /// User: plays the digits in ``CallDigits``.
     case dtmf
 
-    /// Whether it is for handlers; the others are for users. The owner may use all.
+    /// Whether it is for handlers only; the others are for users, and for the handler that has the call. The owner may
+    /// use all.
     package var isHandlers: Bool {
         switch self {
-        case .report, .ring, .fulfill, .fail, .ended, .connecting, .connected, .audio, .claim: true
+        case .report, .ring, .update, .fulfill, .fail, .ended, .connecting, .connected, .audio, .claim: true
         case .answer, .decline, .end, .hold, .unhold, .mute, .unmute, .dtmf: false
         }
     }
 }
 
-/// Body of `report`: what the handler knows about the call. Every member is optional.
+/// Body of `report` and `update`: what the handler knows about the call. Every member is optional.
 package struct CallReport: Codable, Equatable, Sendable {
     /// The caller: a SIP URI, a number, any handle that the app uses.
     package var caller: String?
@@ -134,13 +137,22 @@ package struct CallReport: Codable, Equatable, Sendable {
     package var callerName: String?
     /// Whether the call has video.
     package var video: Bool?
-    /// Whether the call is confirmed and is to ring; otherwise `ring` confirms it.
+    /// Whether the handler can hold the call. Default: yes.
+    package var supportsHold: Bool?
+    /// Whether the handler can play digits in the call. Default: yes.
+    package var supportsDTMF: Bool?
+    /// Only for `report`: whether the call is confirmed and is to ring; otherwise `ring` confirms it.
     package var ring: Bool?
 
-    package init(caller: String? = nil, callerName: String? = nil, video: Bool? = nil, ring: Bool? = nil) {
+    package init(
+        caller: String? = nil, callerName: String? = nil, video: Bool? = nil, supportsHold: Bool? = nil,
+        supportsDTMF: Bool? = nil, ring: Bool? = nil
+    ) {
         self.caller = caller
         self.callerName = callerName
         self.video = video
+        self.supportsHold = supportsHold
+        self.supportsDTMF = supportsDTMF
         self.ring = ring
     }
 }

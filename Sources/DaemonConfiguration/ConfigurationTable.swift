@@ -183,6 +183,9 @@ extension AppPolicy {
         .init("when_busy", .word, \.whenBusy),
         .init("others", .word, \.others),
         .init("when_cellular", .word, \.whenCellular),
+        .init("self_answer", .boolean, \.maySelfAnswer),
+        .init("auto_answer", .duration, \.autoAnswer, standard: "not at all"),
+        .init("auto_answer_list", .name, \.autoAnswerList, standard: "every caller"),
     ]
 }
 

@@ -4,6 +4,7 @@
 enum CallSamples {
     static let all: [(path: String, message: any Encodable & Sendable)] = [
         ("CallMessage/held", held), ("CallMessage/talking", talking), ("CallMessage/silent", silent),
+        ("CallMessage/answered-by-app", byApp),
         ("CallMessage/lost", lost), ("CallMessage/restricted", restricted), ("CallMessage/outgoing", outgoing),
         ("PushMessage/restricted", restrictedPush), ("PushMessage/withheld", withheldPush),
         ("CallAnswer/end-others", CallAnswer(others: "end")), ("CallAnswer/empty", CallAnswer()),
@@ -48,6 +49,15 @@ enum CallSamples {
         call.audio = CallAudioMessage(
             state: "active", activation: 2,
             route: AudioRouteMessage(outputs: [AudioPortMessage(kind: "headset", device: "usb", name: "A headset")]))
+        return call
+    }()
+
+    private static let byApp = {
+        var call = talking
+        call.timeline = [
+            Hop(stage: "received", atUs: 0), Hop(stage: "answered", atUs: 2_000_000, by: "app"),
+        ]
+        (call.supportsHold, call.supportsDTMF) = (false, false)
         return call
     }()
 

@@ -111,6 +111,7 @@ enum EventSamples {
         var event = call
         (event.state, event.deadlineMs, event.muted) = ("connected", 14_400_000, true)
         event.identifiedAs = "Alice's office"
+        (event.video, event.supportsHold, event.supportsDTMF) = (false, false, false)
         return event
     }()
 

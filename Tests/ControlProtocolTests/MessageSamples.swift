@@ -256,6 +256,12 @@ enum MessageSamples {
             "CallReport/full",
             CallReport(caller: "sip:alice@example.org", callerName: "Alice", video: true, ring: true)
         ),
+        (
+            "CallReport/update",
+            CallReport(
+                caller: "sip:alice@example.org", callerName: "Alice", video: true, supportsHold: false,
+                supportsDTMF: false)
+        ),
         ("CallReport/empty", CallReport()), ("ActionResult/answer", ActionResult(action: "answer")),
         ("CallEnding/elsewhere", CallEnding(reason: "answeredElsewhere")),
     ]

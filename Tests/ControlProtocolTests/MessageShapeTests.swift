@@ -102,7 +102,9 @@ struct MessageShapeTests {
     func verbs() {
         let handlers = CallVerb.allCases.filter(\.isHandlers).map(\.rawValue)
         #expect(
-            handlers == ["report", "ring", "fulfill", "fail", "ended", "connecting", "connected", "audio", "claim"])
+            handlers == [
+                "report", "ring", "update", "fulfill", "fail", "ended", "connecting", "connected", "audio", "claim",
+            ])
     }
 
     @Test("Seven states of a push are final")

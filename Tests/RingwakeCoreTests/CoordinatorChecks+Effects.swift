@@ -117,10 +117,12 @@ extension CoordinatorChecks {
     /// A handler gets a call that it did not have: never one of an app that is struck out, and never without end.
     private mutating func note(given request: WakeRequest) {
         // One that has it, and connects again, may get it again.
-        let isAgain = latest(request.key).map { starts[$0.number] == request.wake } ?? false
+        let call = latest(request.key)
+        let isAgain = call.map { [starts[$0.number], $0.handler].contains(request.wake) } ?? false
         check(
-            !struckOut.contains(request.app) || isAgain || latest(request.key)?.isEmergency == true,
-            "\(request.key) is given to a handler of an app that is struck out")
+            !struckOut.contains(request.app) || isAgain || call?.isEmergency == true,
+            "\(request.key), \(request.kind) in \(call?.machine.state.name.rawValue ?? "no state"), is given to "
+                + "\(request.wake) of an app that is struck out")
         given.append(request)
     }
 

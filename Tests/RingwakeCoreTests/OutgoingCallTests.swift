@@ -217,7 +217,7 @@ struct OutgoingCallTests {
         let theirs = OutgoingCall(other, CallUpdate(caller: "sip:alice@example.org"), wallClock: 1)
         _ = scenario.send(.startRequested(theirs, scenario.policy, by: nil))
         let refused = scenario.send(.startRequested(outgoing(others: .end), scenario.policy, by: WakeID(number: 9)))
-        #expect(refused == [.refused(.othersStay(other))])
+        #expect(refused == [.refused(.othersStay(scenario.key("out")))])
         _ = scenario.send(.progressed(other, .connected, by: nil))
         _ = scenario.send(.startRequested(outgoing(others: .end), scenario.policy, by: WakeID(number: 9)))
         // It is held, and the handler's call waits for that.

@@ -100,7 +100,13 @@ extension SimulatedWorld {
         case 3..<13:
             let restriction = restriction()
             apply(.reported(key, CallUpdate(callerName: "Al"), ring: chance(0.7), by: wake, restriction))
-        case 13..<16: apply(.ringConfirmed(key, by: wake))
+        case 13..<15: apply(.ringConfirmed(key, by: wake))
+        case 15:
+            let caller = "sip:\(Int.random(in: 0..<3, using: &random))@example.org"
+            var update = CallUpdate(caller: caller, hasVideo: chance(0.5))
+            update.supportsHold = pick([nil, true, false]) ?? nil
+            update.supportsDTMF = pick([nil, true, false]) ?? nil
+            apply(.updated(key, update, by: wake))
         case 16:
             let reasons = CallEndReason.reportable.sorted { $0.rawValue < $1.rawValue }
             apply(.remoteEnded(key, pick(reasons) ?? .failed, by: wake))
@@ -120,18 +126,22 @@ extension SimulatedWorld {
         let ringing = calls.filter { $0.machine.state.name == .ringing }
         let going = calls.filter { [.connecting, .connected, .held].contains($0.machine.state.name) }
         if let call = pick(going), chance(0.4) {
+            // Now and then its app says so for the user.
+            let wake = chance(0.3) ? call.handler : nil
             switch Int.random(in: 0..<8, using: &random) {
-            case 0..<2: return apply(.holdRequested(call.key, true))
-            case 2..<4: return apply(.holdRequested(call.key, false, others: pick([nil, .hold, .end]) ?? nil))
-            case 4..<6: return apply(.muteRequested(call.key, chance(0.5)))
-            default: return apply(.digitsRequested(call.key, chance(0.9) ? "12#" : "x"))
+            case 0..<2: return apply(.holdRequested(call.key, true, by: wake))
+            case 2..<4:
+                return apply(.holdRequested(call.key, false, others: pick([nil, .hold, .end]) ?? nil, by: wake))
+            case 4..<6: return apply(.muteRequested(call.key, chance(0.5), by: wake))
+            default: return apply(.digitsRequested(call.key, chance(0.9) ? "12#" : "x", by: wake))
             }
         }
-        guard let key = pick(ringing)?.key ?? pick(calls)?.key else { return }
+        guard let call = pick(ringing) ?? pick(calls) else { return }
+        let (key, wake) = (call.key, chance(0.2) ? call.handler : nil)
         switch Int.random(in: 0..<10, using: &random) {
-        case 0..<6: apply(.answerRequested(key, others: pick([nil, nil, .hold, .end]) ?? nil))
-        case 6..<8: apply(.declineRequested(key))
-        default: apply(.endRequested(key))
+        case 0..<6: apply(.answerRequested(key, others: pick([nil, nil, .hold, .end]) ?? nil, by: wake))
+        case 6..<8: apply(.declineRequested(key, by: wake))
+        default: apply(.endRequested(key, by: wake))
         }
     }
 

@@ -302,6 +302,25 @@ struct SimulatedDaemonTests {
         await app.close()
     }
 
+    @Test("The app's calls are watched: each change of the list, from its present state on")
+    func callList() async throws {
+        let (daemon, app) = try await make()
+        let provider = CallProvider(client: app.client)
+        daemon.push("c1")
+        try await daemon.call("c1", reaches: .ringing)
+        var seen: [CallState] = []
+        for await calls in provider.callListUpdates {
+            guard let call = calls.first else { break }
+            #expect(calls.map(\.id) == ["c1"])
+            if seen.last != call.state { seen.append(call.state) }
+            if call.state == .ringing { try await CallController(client: app.client).request(.answer("c1")) }
+            if call.state == .connected { try await CallController(client: app.client).request(.end("c1")) }
+        }
+        // Some may be skipped on the way. The list is empty in the end.
+        #expect(seen.contains(.ringing) && seen.contains(.connected))
+        await app.close()
+    }
+
     @Test("A user's requests by the app's own controller")
     func controller() async throws {
         let (daemon, app) = try await make()

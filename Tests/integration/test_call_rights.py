@@ -58,12 +58,11 @@ def test_a_wrong_secret_gives_the_command_line_exit_4(daemon: Daemon) -> None:
     assert "secret" in done.stderr
 
 
-def test_a_handler_does_not_administer_nor_answer_for_the_user(daemon: Daemon) -> None:
+def test_a_handler_does_not_administer(daemon: Daemon) -> None:
     call, wake = start_call(daemon)
     handler = Control(daemon.control_socket, wake.secret)
     handler.verb(call, "report", ring=True)
     for method, target in [
-        ("POST", f"/v1/calls/{call}/answer"), ("POST", f"/v1/calls/{call}/decline"), ("POST", f"/v1/calls/{call}/end"),
         ("POST", "/v1/reload"), ("GET", "/v1/apps"), ("GET", f"/v1/apps/{APP}"), ("DELETE", f"/v1/apps/{APP}"),
     ]:  # fmt: skip
         assert handler.request(method, target)[0] == 403, target
@@ -128,8 +127,8 @@ def test_a_member_of_the_group_handles_calls_and_administers_nothing(make_daemon
     report = ["--data", '{"ring": true}']
     status, answer = ask(socket, "POST", f"/v1/calls/{call}/report", *handler, *report)
     assert (status, answer["state"]) == (200, "ringing")
-    assert ask(socket, "POST", f"/v1/calls/{call}/answer", *handler)[0] == 403
-    assert ask(socket, "GET", f"/v1/calls/{call}")[1]["state"] == "ringing"
+    assert ask(socket, "GET", f"/v1/calls/{call}", *handler)[1]["state"] == "ringing"
+    assert ask(socket, "GET", f"/v1/apps/{APP}", *handler)[0] == 403
     assert ask(socket, "PUT", "/v1/dnd", "--data", '{"state": "on"}')[0] == 200
     assert ask(socket, "GET", "/v1/dnd")[1]["state"] == "on"
     assert ask(socket, "POST", f"/v1/calls/{call}/decline")[0] == 200

@@ -114,6 +114,8 @@ def knowing(calls: list[str]) -> dict:
     parameters = description["components"]["parameters"]
     parameters["Call"] |= {"schema": {"type": "string", "enum": [*calls, "none"]}, "example": calls[0]}
     parameters["AppInPath"]["example"] = SPARE
+    # A call that it begins as "0" would be found where it asks for the call 0, which is no text.
+    del description["components"]["schemas"]["CallStart"]["properties"]["call"]
     # Made-up names would be looked up for as long as name servers are silent, and a watch does not end.
     for path in ("/v1/path", "/v1/reachability"):
         operation = description["paths"][path]["get"]

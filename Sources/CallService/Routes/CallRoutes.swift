@@ -126,13 +126,14 @@ enum CallRoutes {
             let verbs = CallVerb.allCases.map(\.rawValue).joined(separator: ", ")
             throw RingwakeError(.notFound, "a call takes \(verbs), not '\(request.parts[2])'")
         }
-        if case .handler = request.caller, !verb.isHandlers {
-            throw RingwakeError(.notPermitted, "'\(verb.rawValue)' is the user's to say, not the handler's")
-        }
         // Screen the caller only if the body can be decoded.
-        let event = try verb.event(
+        var event = try verb.event(
             on: call.key, by: request.caller.wake, body: request.body, isOutgoing: call.machine.isOutgoing
         ) { update in service.restriction(ofReport: &update, of: call.key, turn) }
+        if case .updated(let key, var update, let wake) = event {
+            update.identifiedAs = service.screening.name(of: update.caller, turn)
+            event = .updated(key, update, by: wake)
+        }
         if let refusal = service.submit(event, &turn).refusal { throw refusal.error("'\(verb.rawValue)'") }
         // One that claims a call may have to restore what it needs for it.
         if let wake = request.caller.wake, verb != .claim { service.states.restored(by: wake, &turn) }

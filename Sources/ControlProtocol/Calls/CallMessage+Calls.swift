@@ -30,7 +30,9 @@ extension CallMessage {
             pushId: call.isOutgoing ? nil : call.pushID,
             caller: call.update.caller, callerName: call.update.callerName, identifiedAs: call.update.identifiedAs,
             lockedBy: call.update.lockedBy?.rawValue,
-            video: call.update.hasVideo ?? false, restriction: call.restrictionMessage,
+            video: call.update.hasVideo ?? false,
+            supportsHold: call.update.supportsHold == false ? false : nil,
+            supportsDTMF: call.update.supportsDTMF == false ? false : nil, restriction: call.restrictionMessage,
             attempt: call.attempt, pid: pid, deadlineMs: deadlineMs, receivedAt: receivedAt, timeline: call.hops)
     }
 }
@@ -43,7 +45,11 @@ extension CallRecord {
 
     /// Its timeline, as messages.
     package var hops: [Hop] {
-        timeline.map { Hop(stage: $0.stage.rawValue, atUs: receivedAt.microseconds(until: $0.at)) }
+        timeline.map { entry in
+            Hop(
+                stage: entry.stage.rawValue, atUs: receivedAt.microseconds(until: entry.at),
+                by: entry.by?.rawValue)
+        }
     }
 }
 

@@ -37,6 +37,10 @@ package struct CallMessage: Codable, Equatable, Sendable {
     package var lockedBy: String?
     /// Whether it has video, as far as known.
     package var video: Bool
+    /// `false`: its handler can't hold it; nil: it can, as far as known.
+    package var supportsHold: Bool?
+    /// `false`: its handler can't play digits in it; nil: it can, as far as known.
+    package var supportsDTMF: Bool?
     /// Whether its handler has muted the microphone.
     package var muted = false
     /// State of its audio session; nil before the first activation.
@@ -100,10 +104,14 @@ package struct Hop: Codable, Equatable, Sendable {
     package var stage: String
     /// Microseconds since the push's headers, or the request to call, arrived.
     package var atUs: Int64
+    /// Who answered or hung up instead of the user: `app`, or `rule` of a call that answered itself; nil: the user did, or
+    /// nobody.
+    package var by: String?
 
-    package init(stage: String, atUs: Int64) {
+    package init(stage: String, atUs: Int64, by: String? = nil) {
         self.stage = stage
         self.atUs = atUs
+        self.by = by
     }
 }
 

@@ -19,14 +19,14 @@ extension CallVerb {
         case .ring: return .ringConfirmed(key, by: wake)
         case .connecting: return .progressed(key, .connecting, by: wake)
         case .connected: return .progressed(key, .connected, by: wake)
-        case .answer: return .answerRequested(key, others: try others(body))
-        case .decline: return .declineRequested(key)
-        case .end: return .endRequested(key)
-        case .hold: return .holdRequested(key, true)
-        case .unhold: return .holdRequested(key, false, others: try others(body))
-        case .mute: return .muteRequested(key, true)
-        case .unmute: return .muteRequested(key, false)
-        case .dtmf: return .digitsRequested(key, try digits(body))
+        case .answer: return .answerRequested(key, others: try others(body), by: wake)
+        case .decline: return .declineRequested(key, by: wake)
+        case .end: return .endRequested(key, by: wake)
+        case .hold: return .holdRequested(key, true, by: wake)
+        case .unhold: return .holdRequested(key, false, others: try others(body), by: wake)
+        case .mute: return .muteRequested(key, true, by: wake)
+        case .unmute: return .muteRequested(key, false, by: wake)
+        case .dtmf: return .digitsRequested(key, try digits(body), by: wake)
         case .claim:
             guard let wake else {
                 throw RingwakeError(.notPermitted, "a call is claimed by a handler, with the secret of its wake")
@@ -37,6 +37,12 @@ extension CallVerb {
             var update = try report.update()
             let kept = restriction(&update)
             return .reported(key, update, ring: report.ring ?? false, by: wake, kept)
+        case .update:
+            let report = try ControlBody.decode(CallReport.self, from: body, empty: nil)
+            guard report.ring == nil else {
+                throw RingwakeError(.invalidRequest, "'ring' goes with 'report'; 'update' makes no call ring")
+            }
+            return .updated(key, try report.update(), by: wake)
         case .audio:
             let body = try ControlBody.decode(AudioConfigurationBody.self, from: body, empty: nil)
             return .audioConfigured(key, try CallVerb.configuration(body), by: wake)
@@ -109,8 +115,10 @@ extension CallReport {
     /// A string that is too long is shortened, not refused, because a handler that ignores the answer would lose the
     /// call.
     package func update() throws(RingwakeError) -> CallUpdate {
-        CallUpdate(
+        var update = CallUpdate(
             caller: try kept(caller, "caller"), callerName: try kept(callerName, "callerName"), hasVideo: video)
+        (update.supportsHold, update.supportsDTMF) = (supportsHold, supportsDTMF)
+        return update
     }
 
     private func kept(_ text: String?, _ name: String) throws(RingwakeError) -> String? {

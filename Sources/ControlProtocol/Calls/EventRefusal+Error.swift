@@ -38,6 +38,13 @@ extension EventRefusal {
             RingwakeError(.invalidRequest, "digits are 1 to 32 of 0-9, *, #, A-D and ',' for a pause")
         case .knownCall(let key):
             RingwakeError(.conflict, "\(key.app) has a call '\(key.id)' already; give another id, or none")
+        case .unsupported(let key, let action):
+            RingwakeError(
+                .conflict, "the app can't do this in call '\(key.id)': it does not support \(action.rawValue)")
+        case .notToBeAnsweredByApp(let key):
+            RingwakeError(
+                .notPermitted,
+                "\(key.app) may not answer its calls itself: calls.self_answer is false; the user answers them")
         case .cellularCall:
             RingwakeError(.conflict, "the device is in a cellular call; end it first")
         case .struckOut(let app):

@@ -7,7 +7,7 @@ extension EventMessage {
 
         package enum CodingKeys: String, CodingKey, CaseIterable {
             case app, call, number, outgoing, state, endReason, deadlineMs, claimMs, muted, caller, callerName, video
-            case identifiedAs, atUs
+            case identifiedAs, supportsHold, supportsDTMF, atUs
         }
 
         package var app, call: String
@@ -29,10 +29,14 @@ extension EventMessage {
         package var caller: String?
         /// The caller's name.
         package var callerName: String?
-        /// Whether the call has video; nil: no, or unknown.
+        /// Whether the call has video; nil: unknown.
         package var video: Bool?
         /// The caller according to an identification list: a guess.
         package var identifiedAs: String?
+        /// `false`: the handler can't hold the call; nil: it can, as far as known.
+        package var supportsHold: Bool?
+        /// `false`: the handler can't play digits in the call; nil: it can, as far as known.
+        package var supportsDTMF: Bool?
         /// Microseconds since the push, or the request to call, arrived.
         package var atUs: Int64
     }

@@ -12,7 +12,9 @@ extension EventMessage {
                 deadlineMs: call.machine.stateDeadline.map { now.millisecondsLeft(until: $0) },
                 claimMs: call.machine.claimBy.map { now.millisecondsLeft(until: $0) },
                 muted: call.machine.isMuted, caller: call.update.caller, callerName: call.update.callerName,
-                video: call.update.hasVideo == true ? true : nil, identifiedAs: call.update.identifiedAs,
+                video: call.update.hasVideo, identifiedAs: call.update.identifiedAs,
+                supportsHold: call.update.supportsHold == false ? false : nil,
+                supportsDTMF: call.update.supportsDTMF == false ? false : nil,
                 atUs: call.receivedAt.microseconds(until: now)))
     }
 

@@ -44,6 +44,27 @@ struct CallChoice {
             found: { (call) throws(RingwakeError) in try act(CallChoice.reference(to: call)) })
     }
 
+    /// The id that begins with `written`, for a command that waits for what happens to the call. That may be one that
+    /// doesn't exist yet, by its whole id.
+    static func watched(
+        _ written: String, of app: String?, _ command: String, by client: ControlClient, in context: CommandContext
+    ) throws(RingwakeError) -> String {
+        // A handler has the whole id.
+        guard written != context.environment("RINGWAKE_CALL") else { return written }
+        var choice = CallChoice(client: client, app: app, command: command, fit: .looking)
+        choice.includesEnded = true
+        do throws(RingwakeError) {
+            return try choice.use(written) { (reference) throws(RingwakeError) -> String in
+                let call: CallMessage = try client.get(
+                    RequestTarget("calls", reference.id, query: [("app", reference.app)]))
+                return call.call
+            }
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return written
+        }
+    }
+
     /// The only call that fits.
     private func only() throws(RingwakeError) -> CallMessage {
         let calls = try inProgress()
@@ -122,7 +143,7 @@ extension CallChoice.Fit {
         case .mute:
             self.init(adjective: "connected and not muted") { $0.isIn(.connecting, .connected, .held) && !$0.muted }
         case .unmute: self.init(adjective: "muted") { $0.muted && !$0.hasEnded }
-        case .end, .report, .ring, .fulfill, .fail, .ended, .connecting, .connected, .audio, .claim:
+        case .end, .report, .ring, .update, .fulfill, .fail, .ended, .connecting, .connected, .audio, .claim:
             self.init(adjective: "in progress") { !$0.isIn(.ending, .ended) }
         }
     }

@@ -30,17 +30,19 @@ struct CallCommand: ParsableCommand {
             CommandGroup(
                 name: "User",
                 subcommands: [
-                    CallListCommand.self, CallShowCommand.self, CallStartCommand.self,
+                    CallListCommand.self, CallShowCommand.self, CallWaitCommand.self, CallStartCommand.self,
                     OtherCallsCommand<AnswerVerb>.self,
                     CallVerbCommand<DeclineVerb>.self,
                     CallVerbCommand<EndVerb>.self, CallVerbCommand<HoldVerb>.self, OtherCallsCommand<UnholdVerb>.self,
+                    CallSwapCommand.self,
                     CallVerbCommand<MuteVerb>.self,
                     CallVerbCommand<UnmuteVerb>.self, CallDTMFCommand.self,
                 ]),
             CommandGroup(
                 name: "Handler",
                 subcommands: [
-                    CallReportCommand.self, CallVerbCommand<RingVerb>.self, CallVerbCommand<ConnectingVerb>.self,
+                    CallReportCommand.self, CallUpdateCommand.self, CallVerbCommand<RingVerb>.self,
+                    CallVerbCommand<ConnectingVerb>.self,
                     CallVerbCommand<ConnectedVerb>.self, CallActionCommand<FulfillVerb>.self,
                     CallActionCommand<FailVerb>.self,
                     CallEndedCommand.self, CallVerbCommand<ClaimVerb>.self,
@@ -89,8 +91,10 @@ extension CallSubcommand {
     var control: ControlOptions { options.control }
 
     /// Sends the request `verb` for the call `id` and shows the call's state afterwards.
+    ///
+    /// - Parameter command: the command's name; nil: the verb's.
     func post(
-        _ verb: CallVerb, to id: String?, _ body: (some Encodable)?, in context: CommandContext
+        _ verb: CallVerb, to id: String?, _ body: (some Encodable)?, command: String? = nil, in context: CommandContext
     ) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
         let act = { (reference: CallChoice.Reference) throws(RingwakeError) -> CallMessage in
@@ -102,7 +106,7 @@ extension CallSubcommand {
             call = try act(
                 CallChoice.Reference(id: try options.call(id, in: context), app: options.appFilter(in: context)))
         } else {
-            let choice = options.choice(verb.rawValue, of: CallChoice.Fit(verb), by: client, in: context)
+            let choice = options.choice(command ?? verb.rawValue, of: CallChoice.Fit(verb), by: client, in: context)
             call = try choice.use(id ?? context.environment("RINGWAKE_CALL"), act)
         }
         return try show(call, TerminalText.printable(CallText.summary(of: call)) + "\n", in: context)

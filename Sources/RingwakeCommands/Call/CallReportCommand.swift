@@ -40,6 +40,48 @@ struct CallReportCommand: CallSubcommand {
     }
 }
 
+/// `ringwake call update`
+struct CallUpdateCommand: CallSubcommand {
+    static let configuration = CommandConfiguration(
+        "update", "Handler: report what has become known about the call, or has changed.",
+        examples: """
+            ringwake call update --name "Alice Miller"
+            ringwake call update --caller sip:bob@example.com --name Bob
+            ringwake call update --no-video --no-hold
+            """,
+        details: """
+            In every state until the call ends, for example after a transfer. A new caller
+            without --name has none. Of a call that can't be held, or in which no digits can
+            be played, the daemon refuses that.
+            """)
+
+    @Argument(help: .handlersCall, completion: .calls(.update))
+    var id: String?
+
+    @Option(help: .of("uri", "Who the call is with: a SIP URI, a number, any handle."))
+    var caller: String?
+
+    @Option(help: .of("name", "The name to show."))
+    var name: String?
+
+    @Flag(inversion: .prefixedNo, help: "Whether the call has video.")
+    var video: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "Whether the call can be held.")
+    var hold: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "Whether digits can be played.")
+    var dtmf: Bool?
+
+    @OptionGroup var options: CallOptions
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let report = CallReport(
+            caller: caller, callerName: name, video: video, supportsHold: hold, supportsDTMF: dtmf)
+        return try post(.update, to: id, report, in: context)
+    }
+}
+
 /// `ringwake call ended`
 struct CallEndedCommand: CallSubcommand {
     static let configuration = CommandConfiguration(

@@ -14,6 +14,8 @@ enum CallText {
             if restriction.detail != call.detail { table.add(["", restriction.detail]) }
         }
         if call.video { table.add(["video", "yes"]) }
+        if call.supportsHold == false { table.add(["hold", "not possible"]) }
+        if call.supportsDTMF == false { table.add(["digits", "not possible"]) }
         if call.muted { table.add(["muted", "yes"]) }
         if let audio = call.audio { table.add(["audio", text(of: audio)]) }
         for action in call.pending { table.add(["pending", text(of: action)]) }

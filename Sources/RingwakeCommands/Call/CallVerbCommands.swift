@@ -103,6 +103,29 @@ enum UnmuteVerb: CallVerbDeclaration {
     static let (verb, abstract) = (CallVerb.unmute, "Turn the microphone of a call on again.")
 }
 
+/// `ringwake call swap [ID]`
+struct CallSwapCommand: CallSubcommand {
+    static let configuration = CommandConfiguration(
+        "swap", "Resume a held call, and hold the other one.",
+        examples: """
+            ringwake call swap
+            ringwake call swap 7b0e
+            """,
+        details: """
+            The connected call is held first. If that fails, nothing changes.
+            """)
+
+    @Argument(help: .usersCall(CallChoice.Fit(.unhold)), completion: .calls(.unhold))
+    var id: String?
+
+    @OptionGroup var options: CallOptions
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        try post(
+            .unhold, to: id, CallAnswer(others: OtherCalls.hold.rawValue), command: "swap", in: context)
+    }
+}
+
 /// `ringwake call VERB [ID] [--end-others | --hold-others]`
 struct OtherCallsCommand<Declaration: CallVerbDeclaration>: CallSubcommand {
     static var configuration: CommandConfiguration { Declaration.configuration(["", " --end-others"]) }

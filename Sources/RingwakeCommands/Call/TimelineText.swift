@@ -15,7 +15,8 @@ enum TimelineText {
         for hop in timeline {
             let step = previous.map { hop.atUs.subtractingReportingOverflow($0).partialValue }
             table.add([
-                TerminalText.printable(hop.stage), DurationText.short(microseconds: hop.atUs),
+                TerminalText.printable(hop.stage) + (hop.by.map { " (by \(TerminalText.printable($0)))" } ?? ""),
+                DurationText.short(microseconds: hop.atUs),
                 step.map { "+" + DurationText.short(microseconds: $0) } ?? "",
                 arrival.map { timeOfDay(hop, after: $0, style.times) } ?? "",
             ])

@@ -47,7 +47,9 @@ struct WatchCommand: DaemonCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
         let app = app ?? context.environment("RINGWAKE_APP")
-        let call = try call.map { (call) throws(RingwakeError) in try whole(call, of: app, by: client, in: context) }
+        let call = try call.map { (call) throws(RingwakeError) in
+            try CallChoice.watched(call, of: app, "ringwake watch --call", by: client, in: context)
+        }
         let target = RequestTarget("events", query: [("app", app), ("call", call), ("pushes", pushes ? "true" : nil)])
         var printer = stream.printer(wantsJSON: wantsJSON, in: context)
         printer.call = call
@@ -62,25 +64,5 @@ struct WatchCommand: DaemonCommand {
             events = again
         }
         return .success
-    }
-
-    /// The id that begins with `call`. A call that doesn't exist yet may be watched too, by its whole id.
-    private func whole(
-        _ call: String, of app: String?, by client: ControlClient, in context: CommandContext
-    ) throws(RingwakeError) -> String {
-        // A handler has the whole id.
-        guard call != context.environment("RINGWAKE_CALL") else { return call }
-        var choice = CallChoice(client: client, app: app, command: "ringwake watch --call", fit: .looking)
-        choice.includesEnded = true
-        do throws(RingwakeError) {
-            return try choice.use(call) { (reference) throws(RingwakeError) -> String in
-                let call: CallMessage = try client.get(
-                    RequestTarget("calls", reference.id, query: [("app", reference.app)]))
-                return call.call
-            }
-        } catch {
-            guard error.code == .notFound else { throw error }
-            return call
-        }
     }
 }

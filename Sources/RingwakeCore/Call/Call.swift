@@ -35,6 +35,8 @@ package struct Call: Hashable, Sendable {
     package private(set) var audio: CallAudioState?
     /// Whether the user hung up while it was in focus.
     private(set) var wasEndedInFocus = false
+    /// Whether it was to answer itself: that is tried once.
+    private var hasAnsweredItself = false
     /// The handler that has the call, or had it at its end. Also a handler that was offered the call and has not
     /// claimed it yet, as the machine's `claimBy` says. Nil while the call is queued, and after it lost its handler.
     package private(set) var handler: WakeID?
@@ -156,6 +158,23 @@ package struct Call: Hashable, Sendable {
         machine.hasEnded && restriction == nil && !machine.isOutgoing && timeline.isMissed(machine.state.endReason)
     }
 
+    /// When it answers itself; nil: it does not.
+    package var answersItselfAt: BootInstant? {
+        guard case .ringing = machine.state, update.answersItself == true, !hasAnsweredItself,
+            let delay = policy.autoAnswer, let rang = timeline.first(where: { $0.stage == .rang })
+        else { return nil }
+        return rang.at.advanced(by: delay)
+    }
+
+    /// When something happens to it by itself; nil once it has ended.
+    package var nextDeadline: BootInstant? {
+        guard let deadline = machine.nextDeadline else { return nil }
+        return min(deadline, answersItselfAt ?? deadline)
+    }
+
+    /// It is to answer itself now.
+    mutating func noteSelfAnswer() { hasAnsweredItself = true }
+
     /// How many handlers get a call that its handlers leave without reporting it.
     private static let maximumReassignments = 3
 
@@ -170,12 +189,13 @@ package struct Call: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - stage: the timeline entry for the input.
+    ///   - standIn: who made the input instead of the user.
     ///   - update: what the input says about the caller.
     ///   - restriction: what keeps the call from ringing with this input.
     /// - Returns: nil if nothing changed.
     mutating func apply(
-        at now: BootInstant, noting stage: TimelineEntry.Stage? = nil, updating update: CallUpdate? = nil,
-        restricting restriction: Restriction? = nil,
+        at now: BootInstant, noting stage: TimelineEntry.Stage? = nil, by standIn: TimelineEntry.StandIn? = nil,
+        updating update: CallUpdate? = nil, restricting restriction: Restriction? = nil,
         _ input: (inout CallStateMachine) throws(CallStateMachine.Refusal) -> [CallStateMachine.Output]
     ) throws(CallStateMachine.Refusal) -> [CallStateMachine.Output]? {
         let before = machine
@@ -184,7 +204,7 @@ package struct Call: Hashable, Sendable {
         guard next != before else { return nil }
         machine = next
         if let update { self.update.merge(update) }
-        if let stage { note(stage, at: now) }
+        if let stage { note(stage, at: now, by: stage.isUsers ? standIn : nil) }
         if let stage = next.state.timelineStage { note(stage, at: now) }
         self.restriction = restriction ?? self.restriction
         if before.state.isUnconfirmed { pushes.dropFetched() }
@@ -200,15 +220,24 @@ package struct Call: Hashable, Sendable {
     }
 
     /// Adds to the timeline, in order. Each stage occurs at most once, so the number of stages bounds the timeline.
-    mutating func note(_ stage: TimelineEntry.Stage, at now: BootInstant) {
+    mutating func note(_ stage: TimelineEntry.Stage, at now: BootInstant, by standIn: TimelineEntry.StandIn? = nil) {
         guard !timeline.contains(where: { $0.stage == stage }) else { return }
-        let entry = TimelineEntry(stage, at: now)
+        let entry = TimelineEntry(stage, at: now, by: standIn)
         let place = timeline.lastIndex { $0 < entry } ?? 0
         timeline.insert(entry, at: place + 1)
     }
 
     /// Nobody can read any more who called.
-    mutating func forgetCaller() { update = CallUpdate(hasVideo: update.hasVideo) }
+    mutating func forgetCaller() {
+        (update.caller, update.callerName, update.identifiedAs, update.lockedBy) = (nil, nil, nil, nil)
+    }
+
+    /// Its handler knows more, or something has changed. Returns false if it is all known.
+    mutating func change(to newer: CallUpdate) -> Bool {
+        let former = update
+        update.change(to: newer)
+        return update != former
+    }
 
     /// Who called can be read now.
     mutating func reveal(_ known: CallUpdate) {

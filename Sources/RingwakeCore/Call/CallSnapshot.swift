@@ -26,10 +26,15 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
     private let callerName: String?
     private let identifiedAs: String?
     private let hasVideo: Bool?
+    private let supportsHold: Bool?
+    private let supportsDTMF: Bool?
     private let attempt: Int
     private let ringBefore: Int64
     private let ringTime: Int64
     private let times: [String: Int64]
+    /// Who brought about what a user does, if not the user.
+    private let by: [String: TimelineEntry.StandIn]?
+    private let answersItself: Bool?
     private let progress: CallProgress?
 
     private enum CodingKeys: String, CodingKey {
@@ -42,10 +47,15 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
         case callerName = "caller_name"
         case identifiedAs = "identified_as"
         case hasVideo = "video"
+        case supportsHold = "supports_hold"
+        case supportsDTMF = "supports_dtmf"
         case attempt
         case ringBefore = "ring_before"
         case ringTime = "ring_time"
-        case times, progress
+        case times
+        case by
+        case answersItself = "answers_itself"
+        case progress
     }
 
     /// The snapshot of a call, as it is written: without who called.
@@ -53,6 +63,11 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
         let arrival = record.receivedAt
         return JSONWriter(capacity: 1024) { row in
             row.add("attempt", record.attempt)
+            row.add("answers_itself", record.update.answersItself)
+            let standIns = record.timeline.filter { $0.by != nil }
+            if !standIns.isEmpty {
+                row.add("by") { by in for entry in standIns { by.add(entry.stage.rawValue, entry.by) } }
+            }
             row.add("collapse_id", record.collapseID)
             row.add("detail", record.detail)
             if record.isEmergency { row.add("emergency", true) }
@@ -70,6 +85,8 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
             row.add("restriction", record.restriction)
             row.add("ring_before", record.ringBefore.offset(from: arrival))
             row.add("ring_time", record.ringTime.saturatingNanoseconds)
+            row.add("supports_dtmf", record.update.supportsDTMF)
+            row.add("supports_hold", record.update.supportsHold)
             row.add("times") { times in
                 for entry in record.timeline.dropFirst() {
                     times.add(entry.stage.rawValue, entry.at.offset(from: arrival))
@@ -98,7 +115,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
         var timeline = [TimelineEntry(.received, at: arrival)]
         for (word, offset) in times {
             guard let stage = TimelineEntry.Stage(rawValue: word), stage != .received else { return nil }
-            timeline.append(TimelineEntry(stage, at: arrival.advanced(byOffset: offset)))
+            timeline.append(TimelineEntry(stage, at: arrival.advanced(byOffset: offset), by: by?[word]))
         }
         timeline[1...].sort()
         var record = CallRecord(
@@ -109,6 +126,9 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
                 hasVideo: hasVideo, identifiedAs: separate?.identifiedAs ?? identifiedAs),
             attempt: attempt, ringBefore: arrival.advanced(byOffset: ringBefore), isOneAttempt: isOneAttempt,
             ringTime: .nanoseconds(ringTime), timeline: timeline)
+        record.update.answersItself = answersItself
+        record.update.supportsHold = supportsHold
+        record.update.supportsDTMF = supportsDTMF
         record.collapseID = collapseID
         record.isEmergency = isEmergency ?? false
         record.receivedWallClock = receivedWallClock

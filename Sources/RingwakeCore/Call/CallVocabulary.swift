@@ -102,6 +102,12 @@ package struct CallUpdate: Hashable, Sendable {
     package var hasVideo: Bool?
     /// The caller's name in an identification list: a guess, to be shown as one. Untrusted text.
     package var identifiedAs: String?
+    /// Whether the handler can hold the call, as far as it has said; CallKit's `supportsHolding`.
+    package var supportsHold: Bool?
+    /// Whether the handler can play digits in it, as far as it has said; CallKit's `supportsDTMF`.
+    package var supportsDTMF: Bool?
+    /// Whether the call answers itself: its app's policy says so of this caller.
+    package var answersItself: Bool?
     /// The class that keeps from reading who called. The journal has it, and it can be read when the class is available.
     package var lockedBy: ProtectionClass?
 
@@ -124,6 +130,15 @@ package struct CallUpdate: Hashable, Sendable {
         callerName = newer.callerName ?? callerName
         hasVideo = newer.hasVideo ?? hasVideo
         identifiedAs = newer.identifiedAs ?? identifiedAs
+        supportsHold = newer.supportsHold ?? supportsHold
+        supportsDTMF = newer.supportsDTMF ?? supportsDTMF
+        answersItself = newer.answersItself ?? answersItself
+    }
+
+    /// Takes what has changed in a reported call. If it goes on with somebody else, nothing is kept of who it was.
+    package mutating func change(to newer: CallUpdate) {
+        if let other = newer.caller, other != caller { (callerName, identifiedAs) = (nil, nil) }
+        merge(newer)
     }
 }
 
@@ -187,10 +202,21 @@ package enum HandlerExit: Hashable, Sendable, CustomStringConvertible {
 package struct TimelineEntry: Hashable, Comparable, Sendable {
     package let stage: Stage
     package let at: BootInstant
+    /// Of what a user does: who did it instead; nil: the user.
+    package let by: StandIn?
 
-    package init(_ stage: Stage, at instant: BootInstant) {
+    package init(_ stage: Stage, at instant: BootInstant, by standIn: StandIn? = nil) {
         self.stage = stage
         at = instant
+        by = standIn
+    }
+
+    /// Who does what a user does.
+    package enum StandIn: String, Sendable, Codable, CaseIterable {
+        /// The call's handler.
+        case app
+        /// The daemon: the app's calls answer themselves.
+        case rule
     }
 
     /// By time; events at the same instant are in the order of the stages.
@@ -226,6 +252,9 @@ package struct TimelineEntry: Hashable, Comparable, Sendable {
         case hungUp
         /// The call ended.
         case ended
+
+        /// Whether the user does it, or somebody instead.
+        var isUsers: Bool { self == .answered || self == .hungUp }
 
         fileprivate var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }
     }

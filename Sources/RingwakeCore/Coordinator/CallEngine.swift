@@ -18,21 +18,25 @@ struct CallEngine: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - wake: the handler that sent the input, which must have the call; nil for other inputs.
+    ///   - standIn: who sent the input instead of the user, if it is not a handler.
     ///   - isCharged: whether a strike counts. One failure of a handler with several calls is one strike.
     mutating func settle(
         _ key: CallKey, at now: BootInstant, by wake: WakeID? = nil, noting stage: TimelineEntry.Stage? = nil,
-        updating update: CallUpdate? = nil, restricting restriction: Restriction? = nil, isCharged: Bool = true,
+        insteadOfUser standIn: TimelineEntry.StandIn? = nil, updating update: CallUpdate? = nil,
+        restricting restriction: Restriction? = nil, isCharged: Bool = true,
         _ input: (inout CallStateMachine) throws(Refusal) -> [CallStateMachine.Output]
     ) -> [Effect] {
         guard let call = calls[key] else { return [.refused(.unknownCall(key))] }
         guard wake == nil || call.handler == wake else { return [.refused(.notOwned(key))] }
         return settle(
-            call, at: now, noting: stage, updating: update, restricting: restriction, isCharged: isCharged, input)
+            call, at: now, noting: stage, by: standIn ?? (wake == nil ? nil : .app), updating: update,
+            restricting: restriction, isCharged: isCharged, input)
     }
 
     /// The same for a call that is at hand, and perhaps not stored yet.
     mutating func settle(
-        _ call: Call, at now: BootInstant, noting stage: TimelineEntry.Stage? = nil, updating update: CallUpdate? = nil,
+        _ call: Call, at now: BootInstant, noting stage: TimelineEntry.Stage? = nil,
+        by standIn: TimelineEntry.StandIn? = nil, updating update: CallUpdate? = nil,
         restricting restriction: Restriction? = nil, isCharged: Bool = true,
         _ input: (inout CallStateMachine) throws(Refusal) -> [CallStateMachine.Output]
     ) -> [Effect] {
@@ -40,7 +44,7 @@ struct CallEngine: Hashable, Sendable {
         let former = call.handler
         do {
             let outputs = try call.apply(
-                at: now, noting: stage, updating: update, restricting: restriction, input)
+                at: now, noting: stage, by: standIn, updating: update, restricting: restriction, input)
             guard let outputs else { return [] }
             calls.file(call)
             return follow(outputs, of: call, former, isCharged: isCharged, at: now)
@@ -110,6 +114,9 @@ struct CallEngine: Hashable, Sendable {
     /// Applies the call's deadlines up to `now`.
     mutating func advance(_ call: Call, at now: BootInstant) -> [Effect] {
         let fallback = fallback(for: call)
+        if let due = call.answersItselfAt, due <= now, let deadline = call.machine.nextDeadline, deadline > now {
+            return answerByRule(call, at: now)
+        }
         return settle(call.key, at: now) { machine in
             // The journal doesn't answer: the call rings from memory.
             if call.policy.unrecorded == .ring, machine.state.name == .confirmed,
@@ -183,6 +190,7 @@ struct CallEngine: Hashable, Sendable {
             guard !call.machine.hasEnded else { return [.refused(.wrongState(key, call.machine.state))] }
             guard call.audioConfiguration != configuration else { return [] }
             return calls.change(key) { $0.configureAudio(configuration) }.map { [.callNoted($0)] } ?? []
+        case .updated(let key, let update, let wake): return self.update(key, update, by: wake)
         case .audioChanged(let key, let change):
             guard var call = calls[key], call.apply(change, at: now) else { return [] }
             calls.file(call)
@@ -191,18 +199,22 @@ struct CallEngine: Hashable, Sendable {
         case .progressed(let key, let progress, let wake):
             return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.report(progress, at: now) }
                 + note(progress.stage, of: key, by: wake, at: now)
-        case .answerRequested(let key, let others): return answer(key, others: others, at: now)
-        case .holdRequested(let key, true, _): return hold(key, at: now)
-        case .holdRequested(let key, false, let others): return unhold(key, others: others, at: now)
-        case .declineRequested(let key):
-            return settle(key, at: now, noting: .hungUp) { machine throws(Refusal) in try machine.decline(at: now) }
-        case .endRequested(let key):
-            calls.change(key) { $0.noteHangUp() }
-            return end(key, at: now)
-        case .muteRequested(let key, let isMuted):
-            return settle(key, at: now) { machine throws(Refusal) in try machine.mute(isMuted, at: now) }
-        case .digitsRequested(let key, let digits):
-            return settle(key, at: now) { machine throws(Refusal) in try machine.play(digits, at: now) }
+        case .answerRequested(let key, let others, let wake): return answer(key, others: others, by: wake, at: now)
+        case .holdRequested(let key, true, _, let wake): return hold(key, by: wake, at: now)
+        case .holdRequested(let key, false, let others, let wake): return unhold(key, others: others, by: wake, at: now)
+        case .declineRequested(let key, let wake):
+            return settle(key, at: now, by: wake, noting: .hungUp) { machine throws(Refusal) in
+                try machine.decline(at: now)
+            }
+        case .endRequested(let key, let wake):
+            // An app that ends a call may do so at any time: a held call is resumed only when the user hangs up.
+            if wake == nil { calls.change(key) { $0.noteHangUp() } }
+            return end(key, by: wake, at: now)
+        case .muteRequested(let key, let isMuted, let wake):
+            return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.mute(isMuted, at: now) }
+        case .digitsRequested(let key, let digits, let wake):
+            if let refusal = unsupported(.dtmf, in: key) { return [refusal] }
+            return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.play(digits, at: now) }
         case .cellularChanged(let isActive): return cellularChanged(isActive, at: now)
         case .networkChanged: return calls.inOrder(\.hasPeerOnTheLine).map { .reportPath($0.key) }
         default:
@@ -211,26 +223,59 @@ struct CallEngine: Hashable, Sendable {
         }
     }
 
-    mutating func end(_ key: CallKey, at now: BootInstant) -> [Effect] {
-        settle(key, at: now, noting: .hungUp) { machine throws(Refusal) in try machine.end(at: now) }
+    mutating func end(_ key: CallKey, by wake: WakeID? = nil, at now: BootInstant) -> [Effect] {
+        settle(key, at: now, by: wake, noting: .hungUp) { machine throws(Refusal) in try machine.end(at: now) }
     }
 
-    private mutating func answer(_ key: CallKey, others: OtherCalls?, at now: BootInstant) -> [Effect] {
+    private mutating func answer(
+        _ key: CallKey, others: OtherCalls?, by wake: WakeID?, at now: BootInstant
+    ) -> [Effect] {
         guard let call = calls[key] else { return [.refused(.unknownCall(key))] }
+        guard wake == nil || call.handler == wake else { return [.refused(.notOwned(key))] }
+        guard wake == nil || call.policy.maySelfAnswer else { return [.refused(.notToBeAnsweredByApp(key))] }
         guard case .ringing = call.machine.state else { return [.refused(.wrongState(key, call.machine.state))] }
         guard call.machine.lease == .taken || !handlers.strikes.isStruckOut(key.app) else {
             return [.refused(.struckOut(key.app))]
         }
-        return queue(.answer, of: call, others ?? call.policy.others, at: now)
+        return queue(.answer, of: call, others ?? call.policy.others, by: wake, at: now)
     }
 
-    private mutating func hold(_ key: CallKey, at now: BootInstant) -> [Effect] {
+    /// The call answers itself, unless the device is in a call: the user decides then.
+    private mutating func answerByRule(_ call: Call, at now: BootInstant) -> [Effect] {
+        calls.change(call.key) { $0.noteSelfAnswer() }
+        guard request == nil, !isInCall, call.machine.lease == .taken || !handlers.strikes.isStruckOut(call.key.app)
+        else { return [] }
+        return queue(.answer, of: call, .hold, byRule: true, at: now)
+    }
+
+    private mutating func hold(_ key: CallKey, by wake: WakeID?, at now: BootInstant) -> [Effect] {
         if let request, request.call == key { return [.refused(.alreadyAsked(key, request.action))] }
-        return settle(key, at: now) { machine throws(Refusal) in try machine.hold(at: now) }
+        if let refusal = unsupported(.hold, in: key) { return [refusal] }
+        return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.hold(at: now) }
     }
 
-    private mutating func unhold(_ key: CallKey, others: OtherCalls?, at now: BootInstant) -> [Effect] {
+    /// Refuses what the call's handler can't do in it.
+    private func unsupported(_ action: CallAction, in key: CallKey) -> Effect? {
+        guard let update = calls.active[key]?.update else { return nil }
+        let isSupported = action == .hold ? update.supportsHold : update.supportsDTMF
+        return isSupported == false ? .refused(.unsupported(key, action)) : nil
+    }
+
+    /// What a handler knows about its call has changed.
+    private mutating func update(_ key: CallKey, _ update: CallUpdate, by wake: WakeID?) -> [Effect] {
         guard let call = calls[key] else { return [.refused(.unknownCall(key))] }
+        guard wake == nil || call.handler == wake else { return [.refused(.notOwned(key))] }
+        guard !call.machine.hasEnded else { return [.refused(.wrongState(key, call.machine.state))] }
+        var isNew = false
+        let changed = calls.change(key) { isNew = $0.change(to: update) }
+        return isNew ? changed.map { [.callChanged($0)] } ?? [] : []
+    }
+
+    private mutating func unhold(
+        _ key: CallKey, others: OtherCalls?, by wake: WakeID?, at now: BootInstant
+    ) -> [Effect] {
+        guard let call = calls[key] else { return [.refused(.unknownCall(key))] }
+        guard wake == nil || call.handler == wake else { return [.refused(.notOwned(key))] }
         // Check that the call can be resumed before other calls are held or ended for it.
         var trial = call.machine
         do {
@@ -238,7 +283,7 @@ struct CallEngine: Hashable, Sendable {
         } catch {
             return [.refused(EventRefusal(error, key))]
         }
-        return queue(.unhold, of: call, others ?? call.policy.others, at: now)
+        return queue(.unhold, of: call, others ?? call.policy.others, by: wake, at: now)
     }
 
     // MARK: - Outgoing calls
@@ -281,14 +326,8 @@ struct CallEngine: Hashable, Sendable {
         if isCellularActive { return .cellularCall(key) }
         if handlers.strikes.isStruckOut(key.app) { return .struckOut(key.app) }
         guard hasRoom(key.app) else { return .tooManyCalls(key.app) }
-        if wake != nil, let other = inTheWay(of: key).first(where: { $0.key.app != key.app && !mayBeHeld($0) }) {
-            // A handler has no say in calls of other apps: they are held, as for an answered call, and never ended.
-            return .othersStay(other.key)
-        }
         return refusalToQueue(for: key, .start, others, by: wake)
     }
-
-    private func mayBeHeld(_ call: Call) -> Bool { call.canBeHeld && !call.isEmergency }
 
     /// An outgoing call of the last run that no handler has got yet.
     mutating func startAgain(_ call: Call, at now: BootInstant) -> [Effect] {
@@ -329,8 +368,9 @@ struct CallEngine: Hashable, Sendable {
             guard isActive, !call.isEmergency else { return settle(key, at: now) { $0.yieldNoMore() } }
             switch call.policy.whenCellular {
             case .keep: return []
-            case .hold: return settle(key, at: now) { $0.yield(at: now) }
-            case .end:
+            case .hold where call.update.supportsHold != false: return settle(key, at: now) { $0.yield(at: now) }
+            // What can't be held has to make way all the same.
+            case .hold, .end:
                 guard call.machine.isOnTheLine else { return [] }
                 return settle(key, at: now) { machine throws(Refusal) in try machine.end(at: now) }
             }

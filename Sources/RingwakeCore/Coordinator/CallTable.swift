@@ -49,8 +49,8 @@ struct CallTable: Hashable, Sendable {
 
     /// The calls whose deadlines have passed, by deadline.
     func late(at now: BootInstant) -> [Call] {
-        active.values.filter { ($0.machine.nextDeadline ?? now) <= now }.sorted {
-            ($0.machine.nextDeadline ?? now, $0.number) < ($1.machine.nextDeadline ?? now, $1.number)
+        active.values.filter { ($0.nextDeadline ?? now) <= now }.sorted {
+            ($0.nextDeadline ?? now, $0.number) < ($1.nextDeadline ?? now, $1.number)
         }
     }
 
@@ -102,13 +102,13 @@ struct CallTable: Hashable, Sendable {
         guard call.machine.hasEnded else {
             let former = active.updateValue(call, forKey: key)
             if former == nil { activeOfApp[key.app, default: 0] += 1 }
-            return noteChange(of: call, from: former?.machine.nextDeadline)
+            return noteChange(of: call, from: former?.nextDeadline)
         }
         if let former = active.removeValue(forKey: key) {
             reported.remove(key)
             let others = activeCount(of: key.app) - 1
             activeOfApp[key.app] = others > 0 ? others : nil
-            if former.machine.nextDeadline == nextDeadline { isDeadlineStale = true }
+            if former.nextDeadline == nextDeadline { isDeadlineStale = true }
         }
         if let index = finishedIndex[key] {
             finished[index - finishedDropped] = call
@@ -140,7 +140,7 @@ struct CallTable: Hashable, Sendable {
     @discardableResult
     mutating func change(_ key: CallKey, _ change: (inout Call) -> Void) -> Call? {
         guard let index = active.index(forKey: key) else { return nil }
-        let former = active.values[index].machine.nextDeadline
+        let former = active.values[index].nextDeadline
         change(&active.values[index])
         let call = active.values[index]
         noteChange(of: call, from: former)
@@ -154,7 +154,7 @@ struct CallTable: Hashable, Sendable {
         } else if !reported.isEmpty {
             reported.remove(call.key)
         }
-        if let deadline = call.machine.nextDeadline, deadline <= nextDeadline ?? deadline {
+        if let deadline = call.nextDeadline, deadline <= nextDeadline ?? deadline {
             nextDeadline = deadline
         } else if former != nil, former == nextDeadline {
             isDeadlineStale = true
@@ -164,7 +164,7 @@ struct CallTable: Hashable, Sendable {
     /// Updates `nextDeadline`. Call it after each event.
     mutating func findDeadline() {
         guard isDeadlineStale else { return }
-        nextDeadline = active.values.lazy.compactMap(\.machine.nextDeadline).min()
+        nextDeadline = active.values.lazy.compactMap(\.nextDeadline).min()
         isDeadlineStale = false
     }
 }

@@ -93,6 +93,10 @@ package enum EventRefusal: Error, Hashable, Sendable {
     case struckOut(AppID)
     /// A call with this key is there already.
     case knownCall(CallKey)
+    /// The handler can't do this in the call, as it has said.
+    case unsupported(CallKey, CallAction)
+    /// The app's policy leaves it to the user to answer its calls.
+    case notToBeAnsweredByApp(CallKey)
     /// The device has a cellular call, so no other one can be begun.
     case cellularCall(CallKey)
 }

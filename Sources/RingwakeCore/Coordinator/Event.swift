@@ -44,6 +44,8 @@ package enum Event: Hashable, Sendable {
     /// The handler reported a call; `ring`: and confirmed it at the same time. The restriction is the rule that keeps
     /// the call from ringing, now that the caller is known.
     case reported(CallKey, CallUpdate, ring: Bool, by: WakeID?, Restriction? = nil)
+    /// The handler knows more about a call that it has, or something changed: who it is with, video, what it can do.
+    case updated(CallKey, CallUpdate, by: WakeID?)
     /// The handler confirmed a call that it had reported.
     case ringConfirmed(CallKey, by: WakeID?)
     /// The handler did what was requested. It may configure the call's audio session with it.
@@ -60,18 +62,19 @@ package enum Event: Hashable, Sendable {
     case startRequested(OutgoingCall, AppPolicy, by: WakeID?)
     /// The handler reports how far an outgoing call is.
     case progressed(CallKey, OutgoingCall.Progress, by: WakeID?)
-    /// The user answered. `others`: what to do with the other calls in progress; nil: the app's policy decides.
-    case answerRequested(CallKey, others: OtherCalls? = nil)
+    /// The user answered, or the app for the user, as in the five below: `by` is its handler then, which has the call.
+    /// `others`: what to do with the other calls in progress; nil: the app's policy decides.
+    case answerRequested(CallKey, others: OtherCalls? = nil, by: WakeID? = nil)
     /// The user declined.
-    case declineRequested(CallKey)
+    case declineRequested(CallKey, by: WakeID? = nil)
     /// The user hung up.
-    case endRequested(CallKey)
+    case endRequested(CallKey, by: WakeID? = nil)
     /// The user holds or resumes the call. Before it is resumed, other calls in progress are held or ended.
-    case holdRequested(CallKey, Bool, others: OtherCalls? = nil)
+    case holdRequested(CallKey, Bool, others: OtherCalls? = nil, by: WakeID? = nil)
     /// The user mutes or unmutes the microphone.
-    case muteRequested(CallKey, Bool)
+    case muteRequested(CallKey, Bool, by: WakeID? = nil)
     /// The user plays digits.
-    case digitsRequested(CallKey, String)
+    case digitsRequested(CallKey, String, by: WakeID? = nil)
     /// The first cellular call of the device has begun, or the last one has ended.
     case cellularChanged(isActive: Bool)
     /// The configuration was read again, with these policies of all apps.

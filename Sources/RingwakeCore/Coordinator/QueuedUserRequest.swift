@@ -3,13 +3,16 @@ struct QueuedUserRequest: Hashable, Sendable {
     let call: CallKey
     /// `answer`, `unhold` or `start`.
     let action: CallAction
-    /// Of `start`: the handler that began the call, and gets it if it is connected.
+    /// The handler that asked for it; one that began a call gets it if it is connected. Nil: the user asked.
     let handler: WakeID?
     /// The calls that are being held or ended.
     let others: [CallKey]
 
-    /// Whether a handler began the call, and not the user in another way.
-    var isByHandler: Bool { handler != nil }
+    /// Whether the app's calls answer themselves, and nobody asked.
+    var isByRule = false
+
+    /// Whether it gives way to what the user asks for.
+    var givesWay: Bool { handler != nil || isByRule }
 
     enum Progress {
         case waiting
@@ -46,22 +49,29 @@ extension CallEngine {
     func refusalToQueue(
         for key: CallKey, _ action: CallAction, _ others: OtherCalls, by wake: WakeID? = nil
     ) -> EventRefusal? {
-        if let request, !(wake == nil && request.isByHandler) {
+        if let request, !(wake == nil && request.givesWay) {
             return request.call == key ? .alreadyAsked(key, action) : .othersStay(key)
         }
-        return others == .end || inTheWay(of: key).allSatisfy(\.canBeHeld) ? nil : .othersStay(key)
+        let isFree = inTheWay(of: key).allSatisfy { other in
+            // A handler has no say in calls of other apps: they are held, as for an answered call, and never ended.
+            let isOthers = wake != nil && other.key.app != key.app
+            return isOthers ? other.canBeHeld && !other.isEmergency : others == .end || other.canBeHeld
+        }
+        return isFree ? nil : .othersStay(key)
     }
 
     /// Holds or ends the other calls, and queues the user's request until that is done.
     mutating func queue(
-        _ action: CallAction, of call: Call, _ others: OtherCalls, by wake: WakeID? = nil, at now: BootInstant
+        _ action: CallAction, of call: Call, _ others: OtherCalls, by wake: WakeID? = nil, byRule: Bool = false,
+        at now: BootInstant
     ) -> [Effect] {
         let key = call.key
         if let refusal = refusalToQueue(for: key, action, others, by: wake) { return [.refused(refusal)] }
         // The user goes before what a handler began.
         var effects = request.map { drop($0, at: now) } ?? []
         let inTheWay = inTheWay(of: key)
-        request = QueuedUserRequest(call: key, action: action, handler: wake, others: inTheWay.map(\.key))
+        request = QueuedUserRequest(
+            call: key, action: action, handler: wake, others: inTheWay.map(\.key), isByRule: byRule)
         // The deadlines of the other calls end the wait. The ring must not end before them.
         if let latest = inTheWay.map({ now.advanced(by: $0.machine.deadlines.action + Self.waitMargin) }).max() {
             effects += settle(key, at: now) { $0.ringOn(until: latest) }
@@ -88,7 +98,10 @@ extension CallEngine {
         if progress == .blocked { return (drop(request, at: now), nil) }
         if request.action == .start { return ([], request) }
         let isAnswer = request.action == .answer
-        let effects = settle(key, at: now, noting: isAnswer ? .answered : nil) { machine throws(Refusal) in
+        let effects = settle(
+            key, at: now, by: request.handler, noting: isAnswer ? .answered : nil,
+            insteadOfUser: request.isByRule ? .rule : nil
+        ) { machine throws(Refusal) in
             isAnswer ? try machine.answer(at: now) : try machine.unhold(at: now)
         }
         return effects.contains(where: \.isRefusal) ? ([.othersStayed(key)], nil) : (effects, request)
@@ -98,7 +111,8 @@ extension CallEngine {
 extension Call {
     /// Whether its handler can be asked to hold it, or already was.
     var canBeHeld: Bool {
-        machine.state.name == .connected && (machine.lease == .taken || machine.isAsked(.hold))
+        machine.state.name == .connected && update.supportsHold != false
+            && (machine.lease == .taken || machine.isAsked(.hold))
     }
 
     /// Whether its handler is in contact with the caller's side, or is about to be.

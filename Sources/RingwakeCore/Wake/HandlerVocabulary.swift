@@ -76,6 +76,17 @@ package struct AppPolicy: Hashable, Sendable {
     package var others = OtherCalls.hold
     /// What happens to its calls when a cellular call begins.
     package var whenCellular = CellularPolicy.hold
+    /// Whether its handler may answer its calls by itself.
+    package var maySelfAnswer = true
+    /// How long its calls ring before they answer themselves, as an intercom's; nil: they don't.
+    package var autoAnswer: Duration?
+    /// The list whose callers this is for; nil: all.
+    package var autoAnswerList: String?
+
+    /// Whether a call from a caller whom the lists know like this answers itself.
+    package func answersItself(_ listed: ListVerdict?) -> Bool {
+        autoAnswer != nil && (autoAnswerList == nil || listed?.identified?.list == autoAnswerList)
+    }
     /// The number of strikes after which its handlers are no longer started.
     package var strikes = StrikeLimit()
     /// Whether a handler is started if none is connected.

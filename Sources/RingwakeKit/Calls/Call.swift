@@ -25,6 +25,10 @@ public struct Call: Identifiable, Hashable, Sendable {
     public internal(set) var identifiedAs: String?
     /// Whether the handler has muted the microphone.
     public internal(set) var isMuted: Bool
+    /// Whether the app can hold the call; CallKit's `supportsHolding`.
+    public internal(set) var supportsHolding: Bool
+    /// Whether the app can play digits in the call; CallKit's `supportsDTMF`.
+    public internal(set) var supportsDTMF: Bool
     /// Whether the call belongs to this process: it got the call's push, or has reported or claimed the call. No other
     /// process acts on it.
     public internal(set) var isOwn: Bool
@@ -32,7 +36,7 @@ public struct Call: Identifiable, Hashable, Sendable {
     package init(
         id: ID, app: String, isOutgoing: Bool = false, state: CallState, endReason: CallEndReason? = nil,
         caller: String? = nil, callerName: String? = nil, hasVideo: Bool = false, identifiedAs: String? = nil,
-        isMuted: Bool = false, isOwn: Bool = false
+        isMuted: Bool = false, supportsHolding: Bool = true, supportsDTMF: Bool = true, isOwn: Bool = false
     ) {
         self.id = id
         self.app = app
@@ -44,6 +48,8 @@ public struct Call: Identifiable, Hashable, Sendable {
         self.hasVideo = hasVideo
         self.identifiedAs = identifiedAs
         self.isMuted = isMuted
+        self.supportsHolding = supportsHolding
+        self.supportsDTMF = supportsDTMF
         self.isOwn = isOwn
     }
 }
@@ -56,10 +62,19 @@ public struct CallUpdate: Hashable, Sendable {
     public var callerName: String?
     /// Whether the call has video.
     public var hasVideo: Bool?
+    /// Whether the app can hold the call; at first it can.
+    public var supportsHolding: Bool?
+    /// Whether the app can play digits in the call; at first it can.
+    public var supportsDTMF: Bool?
 
-    public init(caller: String? = nil, callerName: String? = nil, hasVideo: Bool? = nil) {
+    public init(
+        caller: String? = nil, callerName: String? = nil, hasVideo: Bool? = nil, supportsHolding: Bool? = nil,
+        supportsDTMF: Bool? = nil
+    ) {
         self.caller = caller
         self.callerName = callerName
         self.hasVideo = hasVideo
+        self.supportsHolding = supportsHolding
+        self.supportsDTMF = supportsDTMF
     }
 }

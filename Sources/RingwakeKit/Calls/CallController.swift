@@ -5,9 +5,11 @@ internal import ControlProtocol
 ///     let controller = CallController(client: client)
 ///     try await controller.request(CallTransaction(.hold("c1"), .answer("c2")))
 ///
-/// Only the daemon's user and root may use it, for example for a phone's own interface or a headset's button. The
-/// daemon refuses a handler that runs as another user, or in a systemd unit that the daemon started; such a handler
-/// uses ``CallProvider/actions``. Every app may ``start(to:name:hasVideo:id:app:others:)`` calls of its own.
+/// Every app may use it for its own calls: those that its client has, and those that it begins with
+/// ``start(to:name:hasVideo:id:app:others:)``. The daemon asks for each step in ``CallProvider/actions``, as when the user
+/// does it, and notes that the app did. With `self_answer = false` the app may not answer: only the user may. Calls of
+/// other apps are for the daemon's user, root and members of the socket's group, for example a phone's own interface
+/// or a headset's button.
 public final class CallController: Sendable {
     private let client: RingwakeClient
 
@@ -82,19 +84,26 @@ public final class CallController: Sendable {
 
     private func send(_ step: CallTransaction.Step) async throws(RingwakeKitError) -> CallMessage {
         let requests = client.requests
-        let target = { (verb: CallVerb) in
-            RequestTarget("calls", step.call.rawValue, verb.rawValue, query: [("app", step.app ?? requests.app)])
-        }
-        return switch step.request {
-        case .answer(let others): try await requests.user("POST", target(.answer), CallAnswer(others: others?.rawValue))
-        case .unhold(let others): try await requests.user("POST", target(.unhold), CallAnswer(others: others?.rawValue))
-        case .dtmf(let digits): try await requests.user("POST", target(.dtmf), CallDigits(digits: digits))
-        case .decline: try await requests.user("POST", target(.decline))
-        case .end: try await requests.user("POST", target(.end))
-        case .hold: try await requests.user("POST", target(.hold))
-        case .mute: try await requests.user("POST", target(.mute))
-        case .unmute: try await requests.user("POST", target(.unmute))
-        }
+        let (verb, body): (CallVerb, [UInt8]) =
+            switch step.request {
+            case .answer(let others): (.answer, controlJSON(CallAnswer(others: others?.rawValue)))
+            case .unhold(let others): (.unhold, controlJSON(CallAnswer(others: others?.rawValue)))
+            case .dtmf(let digits): (.dtmf, controlJSON(CallDigits(digits: digits)))
+            case .decline: (.decline, [])
+            case .end: (.end, [])
+            case .hold: (.hold, [])
+            case .mute: (.mute, [])
+            case .unmute: (.unmute, [])
+            }
+        let target = RequestTarget(
+            "calls", step.call.rawValue, verb.rawValue, query: [("app", step.app ?? requests.app)])
+        return try await requests.answer(to: RequestQueue.Request(sender(of: step), "POST", target, body: body))
+    }
+
+    /// For a call of its own an app needs no other right than that it has the call.
+    private func sender(of step: CallTransaction.Step) -> ControlRequest.Sender {
+        let isOwn = step.app == nil || step.app == client.requests.app
+        return isOwn && client.state.calls.contains { $0.id == step.call && $0.isOwn } ? .handler : .user
     }
 
     /// Why the daemon refused a step. If the call has ended, returns that. Otherwise keeps the daemon's message: it

@@ -1,5 +1,6 @@
 internal import ControlProtocol
 public import RingwakeCore
+internal import RunLoop
 
 /// Reports the app's calls to the daemon, and delivers the user's requests: CallKit's `CXProvider`.
 ///
@@ -31,6 +32,15 @@ public final class CallProvider: Sendable {
         with id: Call.ID, update: CallUpdate = .init(), ringing: Bool = true
     ) async throws(CallError) {
         try await requests.report(id, update, ringing: ringing)
+    }
+
+    /// Reports what has become known about a call, or has changed: who it is with, since it was transferred for example,
+    /// video, what the app can do in it; CallKit's `reportCall(with:updated:)`. In every state until the call ends. A new
+    /// caller without a name has none.
+    ///
+    /// - Throws: `alreadyEnded`, `unknownCall`, `notOwned`, `noAnswer`.
+    public func reportCall(with id: Call.ID, updated update: CallUpdate) async throws(CallError) {
+        try await requests.update(id, update)
     }
 
     /// Confirms the reported call. Returns when it rings.
@@ -112,4 +122,12 @@ public final class CallProvider: Sendable {
 
     /// The app's calls that have not ended, as last reported by the daemon, the oldest first.
     public var calls: [Call] { client.state.calls }
+
+    /// The ``calls`` now, and after each change: CallKit's `CXCallObserver`. A slow reader gets only the newest. The stream
+    /// ends with the client, which lives as long as the stream is read.
+    public var callListUpdates: AsyncStream<[Call]> {
+        client.state.callList.stream(holding: client) { [client] in
+            client.queue.post { [state = client.state] _ in state.callList.notifyNew() }
+        }
+    }
 }

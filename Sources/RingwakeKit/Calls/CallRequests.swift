@@ -6,15 +6,18 @@ struct CallRequests: Sendable {
     let requests: DaemonRequests
 
     func report(_ call: Call.ID, _ update: CallUpdate, ringing: Bool) async throws(CallError) {
-        let report = CallReport(
-            caller: update.caller, callerName: update.callerName, video: update.hasVideo, ring: ringing)
-        try await own(call, .report, controlJSON(report)) {
+        try await own(call, .report, controlJSON(CallReport(update, ring: ringing))) {
             ringing ? $0.callState.hasRung : $0.callState.isReported
         }
     }
 
     func ring(_ call: Call.ID) async throws(CallError) {
         let message = try await send(call, .ring) { $0.callState.hasRung }
+        if let error = message.endError { throw error }
+    }
+
+    func update(_ call: Call.ID, _ update: CallUpdate) async throws(CallError) {
+        let message = try await send(call, .update, controlJSON(CallReport(update))) { _ in true }
         if let error = message.endError { throw error }
     }
 
@@ -132,6 +135,14 @@ struct CallRequests: Sendable {
     }
 }
 
+extension CallReport {
+    fileprivate init(_ update: CallUpdate, ring: Bool? = nil) {
+        self.init(
+            caller: update.caller, callerName: update.callerName, video: update.hasVideo,
+            supportsHold: update.supportsHolding, supportsDTMF: update.supportsDTMF, ring: ring)
+    }
+}
+
 extension CallMessage {
     var callState: CallState { CallState(rawValue: state) }
 
@@ -152,6 +163,7 @@ extension Call {
             id: ID(rawValue: message.call), app: message.app, isOutgoing: message.outgoing ?? false,
             state: message.callState, endReason: message.reason.map { CallEndReason(rawValue: $0) },
             caller: message.caller, callerName: message.callerName, hasVideo: message.video,
-            identifiedAs: message.identifiedAs, isMuted: message.muted)
+            identifiedAs: message.identifiedAs, isMuted: message.muted,
+            supportsHolding: message.supportsHold ?? true, supportsDTMF: message.supportsDTMF ?? true)
     }
 }

@@ -15,6 +15,7 @@ final class ClientState: Sendable {
 
     let connection = Observers<ConnectionState>(value: .connecting)
     let protectedData = Observers<ProtectedDataAvailability>(value: .available)
+    let callList = Observers<[Call]>(value: [])
     let telephony = Observers<[String: CellularNetwork]>(value: [:])
     let restrictions = Observers<Restrictions>(value: Restrictions())
     let pushes: EventPublisher<PushRegistryEvent>
@@ -43,7 +44,14 @@ final class ClientState: Sendable {
 
     func set(_ credentials: [PushCredentials]) { values.credentials.withLock { $0 = credentials } }
 
-    func set(_ calls: [Call]) { values.calls.withLock { $0 = calls } }
+    /// On the client's thread.
+    func set(_ calls: [Call]) {
+        let isNew = values.calls.withLock { known in
+            defer { known = calls }
+            return known != calls
+        }
+        if isNew { callList.notify(calls) }
+    }
 
     /// Ends every stream.
     func finish() {
@@ -52,6 +60,7 @@ final class ClientState: Sendable {
         protectedData.finish()
         restrictions.finish()
         telephony.finish()
+        callList.finish()
         pushes.finish()
         actions.finish()
         events.finish()

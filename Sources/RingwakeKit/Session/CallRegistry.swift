@@ -171,11 +171,16 @@ struct CallRegistry: Sendable {
         entry.number = status.number ?? entry.number
         entry.call.state = status.state
         entry.call.endReason = status.endReason
-        entry.call.caller = status.caller ?? entry.call.caller
+        if let caller = status.caller, caller != entry.call.caller {
+            // A call that was transferred keeps nothing of who it was.
+            (entry.call.caller, entry.call.callerName, entry.call.identifiedAs) = (caller, nil, nil)
+        }
         entry.call.callerName = status.callerName ?? entry.call.callerName
         entry.call.hasVideo = status.hasVideo ?? entry.call.hasVideo
         entry.call.identifiedAs = status.identifiedAs ?? entry.call.identifiedAs
         entry.call.isMuted = status.isMuted
+        entry.call.supportsHolding = status.supportsHolding
+        entry.call.supportsDTMF = status.supportsDTMF
         entry.isLost = status.claimWithin != nil
         if status.state != .queued, status.state != .woken { entry.fetched = [] }
         let isClaimed = entry.isBeingClaimed && status.claimWithin == nil

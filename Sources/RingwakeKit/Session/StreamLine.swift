@@ -32,6 +32,8 @@ struct CallStatus: Sendable, Equatable {
     var hasVideo: Bool?
     var identifiedAs: String?
     var isMuted = false
+    var supportsHolding = true
+    var supportsDTMF = true
     var claimWithin: Duration?
 
     init(_ event: EventMessage.CallChange) {
@@ -45,6 +47,8 @@ struct CallStatus: Sendable, Equatable {
         hasVideo = event.video
         identifiedAs = event.identifiedAs
         isMuted = event.muted
+        supportsHolding = event.supportsHold ?? true
+        supportsDTMF = event.supportsDTMF ?? true
         claimWithin = event.claimMs.map { .milliseconds(max(0, $0)) }
     }
 

@@ -15,6 +15,7 @@ from .waiting import until
 # Where the payloads of these tests say who calls.
 PAYLOAD = '[payload]\ncaller = "/caller"\ncaller_name = "/name"\n'
 OTHER_APP = "com.example.other"
+BOB = "sip:bob@example.org"
 
 
 def allow_two_apps(daemon: Daemon) -> None:
@@ -49,9 +50,23 @@ def ringing(app: App, **payload: object) -> str:
     return call
 
 
-def begins(daemon: Daemon, *words: str, to: str = "sip:bob@example.org") -> str:
+def begins(daemon: Daemon, *words: str, to: str = BOB) -> str:
     """The user calls somebody: the call's id."""
     return json.loads(user(daemon, "call", "start", *words, to, "--json").stdout)["call"]
+
+
+def begin(app: App, *words: str, to: str = BOB, status: int = 0) -> str:
+    """The user calls somebody: the call's id."""
+    if status == 0:
+        return begins(app.daemon, "--app", app.app, *words, to=to)
+    return user(app.daemon, "call", "start", "--app", app.app, *words, to, status=status).stderr
+
+
+def outgoing(telephone, *misdeeds: str, rules: str = "", **options) -> App:
+    """An app whose handler does these."""
+    app = telephone(**options).by_exec(*misdeeds, more=PAYLOAD + (f"[calls]\n{rules}" if rules else ""))
+    app.daemon.start()
+    return app
 
 
 def connected(app: App, **payload: object) -> str:

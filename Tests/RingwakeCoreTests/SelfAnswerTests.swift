@@ -1,0 +1,115 @@
+import RingwakeCore
+import Testing
+
+@Suite("What an app says of its own calls for the user")
+struct SelfAnswerTests {
+    private func entry(_ stage: TimelineEntry.Stage, _ scenario: Scenario) -> TimelineEntry? {
+        scenario.call()?.timeline.first { $0.stage == stage }
+    }
+
+    @Test("It answers, mutes, holds, resumes, plays digits and hangs up; the timeline says that it was the app")
+    func all() {
+        var scenario = Scenario()
+        scenario.bring(to: .ringing)
+        let (key, wake) = (scenario.key(), scenario.handler())
+        let requests: [(Event, CallAction)] = [
+            (.answerRequested(key, by: wake), .answer), (.muteRequested(key, true, by: wake), .mute),
+            (.holdRequested(key, true, by: wake), .hold), (.holdRequested(key, false, by: wake), .unhold),
+            (.digitsRequested(key, "12#", by: wake), .dtmf), (.endRequested(key, by: wake), .end),
+        ]
+        for (event, action) in requests {
+            #expect(scenario.send(event).requests == [action])
+            #expect(scenario.send(.fulfilled(key, action, by: wake)).refusals.isEmpty)
+        }
+        #expect(scenario.state()?.endReason == .localEnded)
+        #expect(entry(.answered, scenario)?.by == .app && entry(.hungUp, scenario)?.by == .app)
+        #expect(entry(.rang, scenario)?.by == nil && entry(.reported, scenario)?.by == nil)
+    }
+
+    @Test("What the user says has no such note, whoever fulfils it; a call that the app declines does")
+    func notes() {
+        var scenario = Scenario()
+        scenario.bring(to: .connected)
+        #expect(entry(.answered, scenario)?.by == nil)
+        var declined = Scenario()
+        declined.bring(to: .ringing)
+        declined.send(.declineRequested(declined.key(), by: declined.handler()))
+        #expect(entry(.hungUp, declined)?.by == .app && declined.state()?.endReason == .declined)
+    }
+
+    @Test("A handler has no say in calls that it does not have")
+    func foreign() {
+        var scenario = Scenario()
+        scenario.bring("one", to: .connected)
+        scenario.bring("two", to: .ringing)
+        let (key, wake) = (scenario.key("two"), scenario.handler("one"))
+        let events: [Event] = [
+            .answerRequested(key, by: wake), .declineRequested(key, by: wake), .endRequested(key, by: wake),
+            .holdRequested(key, true, by: wake), .holdRequested(key, false, by: wake),
+            .muteRequested(key, true, by: wake), .digitsRequested(key, "1", by: wake),
+        ]
+        let before = scenario.coordinator
+        for event in events { #expect(scenario.send(event) == [.refused(.notOwned(key))]) }
+        #expect(scenario.coordinator == before)
+    }
+
+    @Test("An app that is not trusted may do all but answer")
+    func policy() {
+        var scenario = Scenario()
+        scenario.policy.maySelfAnswer = false
+        scenario.bring(to: .ringing)
+        let (key, wake) = (scenario.key(), scenario.handler())
+        #expect(scenario.send(.answerRequested(key, by: wake)) == [.refused(.notToBeAnsweredByApp(key))])
+        #expect(scenario.state()?.name == .ringing)
+        #expect(scenario.send(.answerRequested(key)).requests == [.answer])
+        scenario.send(.fulfilled(key, .answer, by: wake))
+        #expect(scenario.send(.holdRequested(key, true, by: wake)).requests == [.hold])
+        #expect(scenario.send(.endRequested(key, by: wake)).requests == [.end])
+    }
+
+    @Test("Calls of other apps are held for an app that answers, and never ended; the user goes first")
+    func otherApps() {
+        var scenario = Scenario()
+        let theirs = scenario.key("theirs", app: Scenario.otherApp)
+        scenario.send(.handlerConnected(Scenario.otherApp, nil, pid: 1, scenario.policy))
+        scenario.receive(scenario.push("theirs", app: Scenario.otherApp))
+        let other = scenario.coordinator.call(theirs)?.handler
+        scenario.send(.reported(theirs, CallUpdate(), ring: true, by: other))
+        scenario.send(.ringJournaled(theirs, number: scenario.coordinator.call(theirs)?.number ?? 0, isKnown: false))
+        scenario.send(.answerRequested(theirs))
+        scenario.bring("one", to: .ringing)
+        let (key, wake) = (scenario.key(), scenario.handler())
+        // It is being answered, so it can't be held.
+        #expect(scenario.send(.answerRequested(key, others: .end, by: wake)) == [.refused(.othersStay(key))])
+        scenario.send(.fulfilled(theirs, .answer, by: other))
+        #expect(scenario.send(.answerRequested(key, others: .end, by: wake)).requests == [.hold])
+        #expect(scenario.coordinator.call(theirs)?.machine.state.name == .connected)
+        // The user answers a third one: the app's request gives way.
+        scenario.bring("two", to: .ringing)
+        let user = scenario.send(.answerRequested(scenario.key("two"), others: .end))
+        #expect(user.contains(.othersStayed(key)) && user.requests == [.end])
+    }
+
+    @Test("A held call is resumed when the user hangs up, and not when an app ends its call")
+    func resume() {
+        for isByApp in [false, true] {
+            var scenario = Scenario()
+            scenario.bring("held", to: .held)
+            scenario.bring("one", to: .connected)
+            scenario.send(.endRequested(scenario.key(), by: isByApp ? scenario.handler() : nil))
+            let ended = scenario.send(.fulfilled(scenario.key(), .end, by: scenario.handler()))
+            #expect(ended.requests == (isByApp ? [] : [.unhold]))
+        }
+    }
+
+    @Test("A restarted daemon knows that the app answered")
+    func stored() throws {
+        var scenario = Scenario()
+        scenario.bring(to: .ringing)
+        scenario.send(.answerRequested(scenario.key(), by: scenario.handler()))
+        scenario.send(.fulfilled(scenario.key(), .answer, by: scenario.handler()))
+        let record = try #require(scenario.call()).journalRecord
+        #expect(try SnapshotTests.written(record).timeline == record.timeline)
+        #expect(record.timeline.contains { $0.stage == .answered && $0.by == .app })
+    }
+}
