@@ -39,13 +39,21 @@ class SwiftHandler:
     def run(self) -> subprocess.Popen:
         """Starts it as an init system would, and waits until it is the app's handler."""
         before = self.count("connection: connected")
+        process = self._run("--stay", self.app.app)
+        self.says("connection: connected", before + 1)
+        return process
+
+    def calls(self, to: str) -> subprocess.Popen:
+        """The user starts it to call somebody."""
+        return self._run("--call", self.app.app, to)
+
+    def _run(self, *words: str) -> subprocess.Popen:
         with self.output.open("ab") as output:
             process = subprocess.Popen(
-                [HANDLER, "--stay", self.app.app, self.daemon.control_socket], stdin=subprocess.DEVNULL,
-                stdout=output, stderr=output, start_new_session=True, cwd="/",
+                [HANDLER, *words, self.daemon.control_socket], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                start_new_session=True, cwd="/",
             )  # fmt: skip
         self.processes.append(process)
-        self.says("connection: connected", before + 1)
         return process
 
     # What it said

@@ -4,12 +4,13 @@ import json
 import os
 import signal
 import uuid
+from collections.abc import Callable
 
 import pytest
 
 from support.credentials import APP
 from support.pushing import push
-from support.telephone import connected, ends, failures, hang_up, ringing, send, shown, user, waits
+from support.telephone import BOB, begins, connected, ends, failures, hang_up, ringing, send, shown, user, waits
 from swift_handler import SwiftHandler
 
 
@@ -34,6 +35,34 @@ def test_a_whole_call(either: SwiftHandler) -> None:
     assert either.count(f"did: answer {call}") == 1 and failures(app.daemon) == []
     # It is told of the last end if it is still there: one that was started leaves with its call.
     assert either.audio(call)[:3] == ["on", "off", "on"]
+
+
+def test_a_call_that_the_user_begins(either: SwiftHandler) -> None:
+    call = begins(either.daemon, "--app", APP)
+    either.daemon.control.wait_for(call, "connected")
+    ended = hang_up(either.app, call)
+    assert ended["reason"] == "localEnded" and failures(either.daemon) == []
+    either.says(f"did: start {call}")
+
+
+def test_an_app_that_calls_somebody(make_handler: Callable[..., SwiftHandler]) -> None:
+    handler = make_handler().only_connected()
+    handler.daemon.start()
+    process = handler.calls(BOB)
+    waits(handler.daemon.control.calls, "the call to be there")
+    [call] = [one["call"] for one in handler.daemon.control.calls()]
+    handler.daemon.control.wait_for(call, "connected")
+    assert shown(handler.daemon, call)["caller"] == BOB
+    hang_up(handler.app, call)
+    assert process.wait(30) == 0
+    handler.says(f"did: end {call}")
+
+
+def test_an_app_whose_call_is_refused_says_so(make_handler: Callable[..., SwiftHandler]) -> None:
+    handler = make_handler().only_connected()
+    handler.daemon.start()
+    assert handler.calls("").wait(30) == 1
+    assert "'to' has 1 to 256 bytes" in " ".join(handler.lines)
 
 
 def test_audio_is_told_once_and_its_end_once(warm: SwiftHandler) -> None:

@@ -76,6 +76,14 @@ public actor BaresipLine: Line {
         calls[call] = SIPCall(caller: CallUpdate(), isEstablished: nil)
     }
 
+    /// A real app calls here. baresip names a call only when it has sent the INVITE, so it takes more than a command:
+    /// ringwake-baresip does it.
+    public func dial(_ call: Call.ID, _ other: String) async throws {
+        throw BaresipError("this example takes calls only")
+    }
+
+    public nonisolated var remoteAnswers: AsyncStream<Call.ID> { AsyncStream { $0.finish() } }
+
     public func answer(_ call: Call.ID) async throws {
         let others = calls.filter { $0.key != call && $0.value.caller != nil && $0.value.isEstablished == false }.map(
             \.key)

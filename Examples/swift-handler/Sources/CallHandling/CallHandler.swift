@@ -8,8 +8,18 @@ public final class CallHandler: Sendable {
     private enum Step: Sendable {
         case push(IncomingPush)
         case action(CallAction)
+        case remoteAnswer
         case remoteEnd(CallEndReason)
         case network
+
+        /// Whether it is the first of its call: a push, or that the user calls somebody.
+        var begins: Bool {
+            switch self {
+            case .push: true
+            case .action(let action): action.kind == .start
+            default: false
+            }
+        }
     }
 
     private struct NewCall: Sendable {
@@ -30,6 +40,8 @@ public final class CallHandler: Sendable {
         var open: [Call.ID: OpenCall] = [:]
         /// Calls whose end arrived before their push: the two come on different streams.
         var overBeforePush: [Call.ID] = []
+        /// A call that this process has begun, and not seen yet.
+        var begun: Call.ID?
     }
 
     private let client: RingwakeClient
@@ -61,6 +73,7 @@ public final class CallHandler: Sendable {
             group.addTask { for await event in self.registry.events { self.take(event) } }
             group.addTask { for await action in self.provider.actions { self.give(action.call, .action(action)) } }
             group.addTask { for await event in self.provider.events { await self.take(event) } }
+            group.addTask { for await call in self.line.remoteAnswers { self.give(call, .remoteAnswer) } }
             group.addTask { for await end in self.line.remoteEnds { self.give(end.call, .remoteEnd(end.reason)) } }
             group.addTask {
                 for await state in self.client.connectionUpdates { self.log("connection: \(state)") }
@@ -74,6 +87,15 @@ public final class CallHandler: Sendable {
             }
             group.cancelAll()
         }
+    }
+
+    /// Calls somebody; ``run()`` handles the call.
+    ///
+    /// - Returns: The call's id.
+    public func call(_ other: String) async throws(CallError) -> Call.ID {
+        let call = try await CallController(client: client).start(to: other)
+        state.withLock { $0.begun = call.id }
+        return call.id
     }
 
     // MARK: - Events
@@ -111,12 +133,13 @@ public final class CallHandler: Sendable {
         }
     }
 
-    /// Sends a step to a call's task; the first push creates the task.
+    /// Sends a step to a call's task; the first one creates it.
     private func give(_ call: Call.ID, _ step: Step) {
         let isTaken = state.withLock { state -> Bool in
             if let open = state.open[call] {
                 open.steps.yield(step)
-            } else if case .push = step {
+            } else if step.begins {
+                if state.begun == call { state.begun = nil }
                 guard !state.overBeforePush.contains(call) else { return false }
                 let (stream, steps) = AsyncStream.makeStream(of: Step.self)
                 state.open[call] = OpenCall(steps: steps)
@@ -138,7 +161,11 @@ public final class CallHandler: Sendable {
             state.open[call]?.isOver = true
             return open
         }
-        guard let known else { return }
+        guard let known else {
+            // It never came to this process: another call could not be held for it, for example.
+            if state.withLock({ $0.begun == call }) { endIfIdle() }
+            return
+        }
         known.arrival?.cancel()
         await line.end(call)
         known.steps.finish()
@@ -156,6 +183,10 @@ public final class CallHandler: Sendable {
             switch step {
             case .push(let push): await take(push)
             case .action(let action): await perform(action)
+            case .remoteAnswer:
+                await attempt("answer of \(new.call)") {
+                    try await provider.reportOutgoingCallConnected(with: new.call)
+                }
             case .remoteEnd(let reason):
                 await attempt("end of \(new.call)") {
                     try await provider.reportCall(with: new.call, endReason: reason)
@@ -232,9 +263,12 @@ public final class CallHandler: Sendable {
     }
 
     private func perform(_ action: CallAction) async {
+        // Who is called.
+        let other = provider.calls.first { $0.id == action.call }?.caller
         do {
             try await before(action.deadline) { [line] in
                 switch action.kind {
+                case .start: try await line.dial(action.call, other ?? "")
                 case .answer: try await line.answer(action.call)
                 case .end: await line.end(action.call)
                 case .hold: try await line.setHeld(action.call, true)

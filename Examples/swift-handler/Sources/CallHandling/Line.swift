@@ -15,6 +15,11 @@ public protocol Line: Sendable {
     /// - Throws: If the line has no such call.
     func takeOver(_ call: Call.ID) async throws
 
+    /// Calls somebody. Returns when that is on its way; ``remoteAnswers`` and ``remoteEnds`` say what becomes of it.
+    ///
+    /// - Throws: If the line cannot call `other`.
+    func dial(_ call: Call.ID, _ other: String) async throws
+
     func answer(_ call: Call.ID) async throws
     func setHeld(_ call: Call.ID, _ isHeld: Bool) async throws
     func setMuted(_ call: Call.ID, _ isMuted: Bool) async throws
@@ -25,6 +30,9 @@ public protocol Line: Sendable {
 
     /// The network changed during a call: send the new address to the other side.
     func networkChanged(_ call: Call.ID) async
+
+    /// Calls of the user's that the other side has answered.
+    var remoteAnswers: AsyncStream<Call.ID> { get }
 
     /// Calls that the other side ended.
     var remoteEnds: AsyncStream<RemoteEnd> { get }

@@ -1,7 +1,7 @@
 import CallHandling
 import RingwakeKit
 
-/// A line without media: every call arrives immediately, and every action succeeds.
+/// A line without media: every call arrives immediately, everybody answers at once, and every action succeeds.
 struct QuietLine: Line {
     /// The payload of this app's sender.
     private struct Payload: Decodable {
@@ -9,6 +9,8 @@ struct QuietLine: Line {
         let name: String?
     }
 
+    private let answers = AsyncStream.makeStream(of: Call.ID.self)
+    var remoteAnswers: AsyncStream<Call.ID> { answers.stream }
     let remoteEnds = AsyncStream<RemoteEnd> { _ in }
 
     func awaitCall(_ push: IncomingPush) async throws -> CallUpdate? {
@@ -18,6 +20,7 @@ struct QuietLine: Line {
     }
 
     func takeOver(_ call: Call.ID) async throws {}
+    func dial(_ call: Call.ID, _ other: String) async throws { answers.continuation.yield(call) }
     func answer(_ call: Call.ID) async throws {}
     func setHeld(_ call: Call.ID, _ isHeld: Bool) async throws {}
     func setMuted(_ call: Call.ID, _ isMuted: Bool) async throws {}

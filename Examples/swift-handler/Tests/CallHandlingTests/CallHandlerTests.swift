@@ -45,6 +45,28 @@ struct CallHandlerTests {
         #expect(line.done.prefix(5) == ["answer c1", "hold c1", "unhold c1", "play 1# c1", "end c1"])
     }
 
+    @Test("The user calls somebody, who answers, and hangs up")
+    func dials() async throws {
+        let line = TestLine()
+        try await withHandler(line, stays: false) { daemon in
+            try daemon.userStarts("c1", to: "sip:bob@example.org")
+            try await daemon.call("c1", reaches: .connecting)
+            line.answerRemotely("c1")
+            try await daemon.call("c1", reaches: .connected)
+            line.endRemotely("c1")
+            #expect(try await daemon.call("c1", reaches: .ended).endReason == .remoteEnded)
+        }
+        #expect(line.done == ["dial sip:bob@example.org c1", "end c1", "rest"])
+    }
+
+    @Test("Whom the line can't call is not called")
+    func failingDial() async throws {
+        try await withHandler(TestLine(breaks: ["dial nobody"])) { daemon in
+            try daemon.userStarts("c1", to: "nobody")
+            #expect(try await daemon.call("c1", reaches: .ended).endReason == .failed)
+        }
+    }
+
     @Test("The other side hangs up")
     func remoteEnd() async throws {
         let line = TestLine()

@@ -13,6 +13,7 @@ final class TestLine: Line {
 
     private let state = Mutex(State())
     private let ends = AsyncStream.makeStream(of: RemoteEnd.self)
+    private let answers = AsyncStream.makeStream(of: Call.ID.self)
     /// Whether calls are there only when the test says so, by ``arrives(_:_:)``.
     private let isSlow: Bool
     private let breaks: Set<String>
@@ -24,9 +25,11 @@ final class TestLine: Line {
     }
 
     var remoteEnds: AsyncStream<RemoteEnd> { ends.stream }
+    var remoteAnswers: AsyncStream<Call.ID> { answers.stream }
     /// What it was asked for.
     var done: [String] { state.withLock { $0.done } }
 
+    func answerRemotely(_ call: Call.ID) { answers.continuation.yield(call) }
     func endRemotely(_ call: Call.ID) { ends.continuation.yield(RemoteEnd(call, .remoteEnded)) }
 
     /// The call that is waited for is there.
@@ -44,6 +47,7 @@ final class TestLine: Line {
     }
 
     func takeOver(_ call: Call.ID) async throws { try perform("takeOver", call) }
+    func dial(_ call: Call.ID, _ other: String) async throws { try perform("dial \(other)", call) }
     func answer(_ call: Call.ID) async throws { try perform("answer", call) }
     func setHeld(_ call: Call.ID, _ isHeld: Bool) async throws { try perform(isHeld ? "hold" : "unhold", call) }
     func setMuted(_ call: Call.ID, _ isMuted: Bool) async throws { try perform(isMuted ? "mute" : "unmute", call) }
