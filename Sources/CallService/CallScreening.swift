@@ -68,9 +68,12 @@ package struct CallScreening: Sendable {
         return rules.restriction(for: call, isReport: isReport, at: turn.now, moment: turn.host.moment)
     }
 
-    /// The caller's name in the lists.
-    func name(of caller: String?, _ turn: Turn) -> String? {
-        caller.flatMap { turn.host.verdict(CallerHandle($0, rules: rules.dialling)) }?.label
+    /// Sets what the lists know of a caller that is another one perhaps, in a call that no rule keeps out any more.
+    func identify(_ update: inout CallUpdate, _ app: ServiceConfiguration.App, _ turn: Turn) {
+        guard let caller = update.caller else { return }
+        let listed = turn.host.verdict(CallerHandle(caller, rules: rules.dialling))
+        update.identifiedAs = listed?.label
+        update.answersItself = app.policy.autoAnswer == nil ? nil : app.policy.answersItself(listed)
     }
 
     /// The result for a call from this caller now, as far as it depends on the caller. Nothing is counted.

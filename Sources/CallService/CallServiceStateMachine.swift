@@ -121,6 +121,7 @@ package struct CallServiceStateMachine: Sendable {
         let key = coordinator.key(of: push, facts)
         let isKnown = facts.cancel != nil || coordinator.call(key) != nil
         let restriction = isKnown ? nil : screening.restriction(ofPush: &facts, for: key, app, turn)
+        if isKnown { screening.identify(&facts.update, app, turn) }
         let outcome = submit(.pushReceived(push, facts, app.policy, restriction), &turn, push: id)
         if let why = outcome.refusal { turn.add(.refuse(id, PushRefusal(why))) }
     }
@@ -218,7 +219,7 @@ package struct CallServiceStateMachine: Sendable {
         case .request(let action, let key):
             subscriptions.deferEvents(of: key, &turn)
             subscriptions.publish(EventMessage(action: action, of: key, at: now), of: key, &turn)
-        case .othersStayed(let key): pending.fail(key, .othersStay(key), &turn)
+        case .othersStayed(let key): pending.fail(key, .othersStay(key), isAll: false, &turn)
         case .pushWaits(_, let key, let kind): subscriptions.publish(EventMessage(waiting: key, kind), of: key, &turn)
         case .reportPath(let key):
             if let path { subscriptions.publish(EventMessage(path: path, of: key), of: key, &turn) }

@@ -83,6 +83,33 @@ struct AutoAnswerTests {
         #expect(scenario.state("one")?.name == .answering && scenario.state("two")?.name == .ringing)
     }
 
+    @Test("One without a handler rings on, also where the daemon makes it ring")
+    func unattended() {
+        var scenario = Self.ringing { $0.policy.fallback = .ring }
+        scenario.exit(scenario.handler(), .signalled(9))
+        #expect(!scenario.pass(.seconds(3)).requests.contains(.answer))
+        #expect(answered(scenario) == nil)
+    }
+
+    @Test("What the rule answered and nobody was connected to is missed; so is what the app answered")
+    func missed() {
+        var scenario = Self.ringing()
+        scenario.pass(.seconds(2))
+        #expect(scenario.send(.actionFailed(scenario.key(), .answer, by: scenario.handler())).missed == ["one"])
+    }
+
+    @Test("A queued outgoing call keeps it from answering itself, and nobody's request is refused for it")
+    func behindQueued() {
+        var scenario = Scenario()
+        scenario.policy.autoAnswer = .seconds(2)
+        scenario.bring("other", to: .connected)
+        let out = OutgoingCall(scenario.key("out"), CallUpdate(caller: "sip:bob@example.org"), wallClock: 1)
+        Self.ring("one", in: &scenario)
+        scenario.send(.startRequested(out, scenario.policy, by: nil))
+        scenario.wait(.seconds(3))
+        #expect(scenario.send(.muteRequested(scenario.key("other"), true)).refusals.isEmpty)
+    }
+
     @Test("A call whose caller the rule is not for rings on, and so does one without the rule")
     func others() {
         var scenario = Scenario()
@@ -105,12 +132,17 @@ struct AutoAnswerTests {
         #expect(!policy.answersItself(listed))
     }
 
-    @Test("A restarted daemon lets it answer itself, and its record says so afterwards")
+    @Test("One that rang before the daemon was started again rings on: nobody knows whether it was tried")
     func restored() throws {
         var scenario = Self.ringing()
         let record = try #require(scenario.call()).journalRecord
         let read = try SnapshotTests.written(record)
         #expect(read == record && read.update.answersItself == true)
+        var again = Scenario()
+        again.policy = scenario.policy
+        again.now = scenario.now
+        again.send(.restored(StoredCall(read, payloads: [], .thisBoot), again.policy))
+        #expect(again.state()?.name == .ringing && again.call()?.answersItselfAt == nil)
         scenario.pass(.seconds(2))
         let answered = try #require(scenario.call()).journalRecord
         #expect(try SnapshotTests.written(answered).timeline == answered.timeline)

@@ -78,6 +78,26 @@ struct CallUpdateTests {
         #expect(scenario.send(.holdRequested(two, true)).requests == [.hold])
     }
 
+    @Test("A name alone does not say who it is: what can't be read now stays")
+    func locked() {
+        var update = CallUpdate()
+        update.lockedBy = .complete
+        update.change(to: CallUpdate(callerName: "Alice"))
+        #expect(update.lockedBy == .complete)
+        update.change(to: CallUpdate(caller: "sip:alice@example.org"))
+        #expect(update.lockedBy == nil)
+    }
+
+    @Test("A call that can't be held, as its app says while it is answered, makes way for the cellular call too")
+    func cellularMeanwhile() {
+        var scenario = Scenario()
+        scenario.bring(to: .answering)
+        scenario.send(.cellularChanged(isActive: true))
+        var update = CallUpdate()
+        update.supportsHold = false
+        #expect(Self.update(&scenario, update).requests == [.end])
+    }
+
     @Test("A call that can't be held makes way for a cellular call")
     func cellular() {
         for canBeHeld in [true, false] {

@@ -53,17 +53,26 @@ struct SelfAnswerTests {
         #expect(scenario.coordinator == before)
     }
 
-    @Test("An app that is not trusted may do all but answer")
+    @Test("An app that is not trusted may do all but let the microphone be heard")
     func policy() {
         var scenario = Scenario()
         scenario.policy.maySelfAnswer = false
         scenario.bring(to: .ringing)
         let (key, wake) = (scenario.key(), scenario.handler())
-        #expect(scenario.send(.answerRequested(key, by: wake)) == [.refused(.notToBeAnsweredByApp(key))])
+        #expect(scenario.send(.answerRequested(key, by: wake)) == [.refused(.notForApp(key))])
         #expect(scenario.state()?.name == .ringing)
         #expect(scenario.send(.answerRequested(key)).requests == [.answer])
         scenario.send(.fulfilled(key, .answer, by: wake))
+        #expect(scenario.send(.muteRequested(key, true, by: wake)).requests == [.mute])
+        scenario.send(.fulfilled(key, .mute, by: wake))
+        #expect(scenario.send(.muteRequested(key, false, by: wake)) == [.refused(.notForApp(key))])
         #expect(scenario.send(.holdRequested(key, true, by: wake)).requests == [.hold])
+        scenario.send(.fulfilled(key, .hold, by: wake))
+        #expect(scenario.send(.holdRequested(key, false, by: wake)) == [.refused(.notForApp(key))])
+        let out = OutgoingCall(scenario.key("out"), CallUpdate(caller: "bob"), wallClock: 1)
+        #expect(scenario.send(.startRequested(out, scenario.policy, by: wake)) == [.refused(.notForApp(out.key))])
+        let sos = OutgoingCall(scenario.key("sos"), CallUpdate(caller: "112"), wallClock: 1, isEmergency: true)
+        #expect(scenario.send(.startRequested(sos, scenario.policy, by: wake)).refusals.isEmpty)
         #expect(scenario.send(.endRequested(key, by: wake)).requests == [.end])
     }
 
@@ -88,6 +97,60 @@ struct SelfAnswerTests {
         scenario.bring("two", to: .ringing)
         let user = scenario.send(.answerRequested(scenario.key("two"), others: .end))
         #expect(user.contains(.othersStayed(key)) && user.requests == [.end])
+    }
+
+    @Test("The user goes before what an app asked for and still waits: also before a call that it begins, or resumes")
+    func userFirst() {
+        for isResumed in [false, true] {
+            var scenario = Scenario()
+            scenario.bring("mine", to: isResumed ? .held : .ended)
+            scenario.bring("one", to: .connected)
+            scenario.bring("two", to: .ringing)
+            if isResumed {
+                let mine = scenario.key("mine")
+                scenario.send(.holdRequested(mine, false, by: scenario.handler("mine")))
+                #expect(scenario.send(.holdRequested(mine, true)).refusals.isEmpty)
+                #expect(!scenario.coordinator.waitsForOthers(mine))
+            } else {
+                let out = OutgoingCall(scenario.key("out"), CallUpdate(caller: "bob"), wallClock: 1)
+                scenario.send(.startRequested(out, scenario.policy, by: WakeID(number: 99)))
+                #expect(scenario.send(.answerRequested(scenario.key("two"))).refusals.isEmpty)
+                #expect(scenario.state("out")?.endReason == .failed)
+            }
+        }
+    }
+
+    @Test("A handler ends no emergency call that it does not have, and what it ends says so")
+    func emergencies() {
+        var scenario = Scenario(.call)
+        scenario.bring("one", to: .connected)
+        let wake = scenario.handler("one")
+        let sos = OutgoingCall(scenario.key("sos"), CallUpdate(caller: "112"), wallClock: 1, isEmergency: true)
+        scenario.send(.startRequested(sos, scenario.policy, by: nil))
+        scenario.bring("two", to: .ringing)
+        let two = scenario.key("two")
+        let refused = scenario.send(.answerRequested(two, others: .end, by: scenario.handler("two")))
+        #expect(refused == [.refused(.othersStay(two))])
+        let other = OutgoingCall(scenario.key("other"), CallUpdate(caller: "911"), wallClock: 1, isEmergency: true)
+        #expect(scenario.send(.startRequested(other, scenario.policy, by: wake)) == [.refused(.othersStay(other.key))])
+        var own = Scenario()
+        own.bring("one", to: .connected)
+        own.bring("two", to: .ringing)
+        own.send(.answerRequested(own.key("two"), others: .end, by: own.handler("two")))
+        #expect(own.call("one")?.timeline.first { $0.stage == .hungUp }?.by == .app)
+    }
+
+    @Test("During a cellular call no app lets the microphone be heard, unless the device can do both")
+    func cellular() {
+        for rule in [CellularPolicy.hold, .keep] {
+            var scenario = Scenario()
+            scenario.policy.whenCellular = rule
+            scenario.bring(to: .held)
+            scenario.send(.cellularChanged(isActive: true))
+            let key = scenario.key()
+            let effects = scenario.send(.holdRequested(key, false, by: scenario.handler()))
+            #expect(effects.refusals == (rule == .hold ? [.cellularCall(key)] : []))
+        }
     }
 
     @Test("A held call is resumed when the user hangs up, and not when an app ends its call")

@@ -20,10 +20,11 @@ struct PendingAnswers: Sendable {
                 continue
             }
             if case .confirmed = call.machine.state { continue }
-            guard !coordinator.waitsForOthers(key) else { continue }
+            let waits = coordinator.waitsForOthers(key)
             let message = turn.message(of: call, coordinator)
-            for (request, verb) in take(key) {
-                guard [.answer, .end, .decline, .ended, .connected].contains(verb) else {
+            for (request, verb) in take(key, whereVerb: { !waits || !$0.waitsForOthers }) {
+                // Nor is what its handler has said of it lost then.
+                guard [.answer, .end, .decline, .ended, .connected, .update].contains(verb) else {
                     turn.respond(request, message)
                     continue
                 }
@@ -35,13 +36,20 @@ struct PendingAnswers: Sendable {
     }
 
     /// Removes and returns the requests that wait for this call, the oldest first.
-    private mutating func take(_ key: CallKey) -> [(request: RequestID, verb: CallVerb)] {
-        waiting.removeValue(forKey: key) ?? []
+    private mutating func take(
+        _ key: CallKey, whereVerb isTaken: (CallVerb) -> Bool
+    ) -> [(request: RequestID, verb: CallVerb)] {
+        let all = waiting.removeValue(forKey: key) ?? []
+        let others = all.filter { !isTaken($0.verb) }
+        if !others.isEmpty { waiting[key] = others }
+        return all.filter { isTaken($0.verb) }
     }
 
-    /// Fails the requests that wait for this call.
-    mutating func fail(_ key: CallKey, _ refusal: EventRefusal, _ turn: inout Turn) {
-        for (request, verb) in take(key) { turn.respond(request, .failure(refusal.error("'\(verb.rawValue)'"))) }
+    /// Fails the requests that wait for this call; `isAll` false: those that wait for other calls.
+    mutating func fail(_ key: CallKey, _ refusal: EventRefusal, isAll: Bool = true, _ turn: inout Turn) {
+        for (request, verb) in take(key, whereVerb: { isAll || $0.waitsForOthers }) {
+            turn.respond(request, .failure(refusal.error("'\(verb.rawValue)'")))
+        }
     }
 
     /// The client left.
@@ -49,4 +57,9 @@ struct PendingAnswers: Sendable {
         for key in waiting.keys { waiting[key]?.removeAll { $0.request == request } }
         waiting = waiting.filter { !$0.value.isEmpty }
     }
+}
+
+extension CallVerb {
+    /// Whether it is done only when other calls are held or have ended.
+    fileprivate var waitsForOthers: Bool { self == .answer || self == .unhold }
 }

@@ -130,8 +130,8 @@ enum CallRoutes {
         var event = try verb.event(
             on: call.key, by: request.caller.wake, body: request.body, isOutgoing: call.machine.isOutgoing
         ) { update in service.restriction(ofReport: &update, of: call.key, turn) }
-        if case .updated(let key, var update, let wake) = event {
-            update.identifiedAs = service.screening.name(of: update.caller, turn)
+        if case .updated(let key, var update, let wake) = event, let app = service.configuration.apps[key.app] {
+            service.screening.identify(&update, app, turn)
             event = .updated(key, update, by: wake)
         }
         if let refusal = service.submit(event, &turn).refusal { throw refusal.error("'\(verb.rawValue)'") }

@@ -41,10 +41,11 @@ extension EventRefusal {
         case .unsupported(let key, let action):
             RingwakeError(
                 .conflict, "the app can't do this in call '\(key.id)': it does not support \(action.rawValue)")
-        case .notToBeAnsweredByApp(let key):
+        case .notForApp(let key):
             RingwakeError(
                 .notPermitted,
-                "\(key.app) may not answer its calls itself: calls.self_answer is false; the user answers them")
+                "\(key.app) may not answer, resume, unmute or begin calls itself: calls.self_answer is false; "
+                    + "the user does")
         case .cellularCall:
             RingwakeError(.conflict, "the device is in a cellular call; end it first")
         case .struckOut(let app):

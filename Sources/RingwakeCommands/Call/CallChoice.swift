@@ -48,20 +48,21 @@ struct CallChoice {
     /// doesn't exist yet, by its whole id.
     static func watched(
         _ written: String, of app: String?, _ command: String, by client: ControlClient, in context: CommandContext
-    ) throws(RingwakeError) -> String {
+    ) throws(RingwakeError) -> Reference {
         // A handler has the whole id.
-        guard written != context.environment("RINGWAKE_CALL") else { return written }
+        let whole = Reference(id: written, app: app)
+        guard written != context.environment("RINGWAKE_CALL") else { return whole }
         var choice = CallChoice(client: client, app: app, command: command, fit: .looking)
         choice.includesEnded = true
         do throws(RingwakeError) {
-            return try choice.use(written) { (reference) throws(RingwakeError) -> String in
+            return try choice.use(written) { (reference) throws(RingwakeError) -> Reference in
                 let call: CallMessage = try client.get(
                     RequestTarget("calls", reference.id, query: [("app", reference.app)]))
-                return call.call
+                return Reference(id: call.call, app: call.app)
             }
         } catch {
             guard error.code == .notFound else { throw error }
-            return written
+            return whole
         }
     }
 

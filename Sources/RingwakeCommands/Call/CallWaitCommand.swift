@@ -57,27 +57,37 @@ struct CallWaitCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
-        let app = app ?? context.environment("RINGWAKE_APP")
+        let filter = app ?? context.environment("RINGWAKE_APP")
         let wanted = states.isEmpty ? [State.ringing.rawValue] : states
         let deadline = timeout.map { Deadline(after: $0.duration) }
-        let call = try id.map { (id) throws(RingwakeError) in
-            try CallChoice.watched(id, of: app, "ringwake call wait", by: client, in: context)
+        let watched = try id.map { (id) throws(RingwakeError) in
+            try CallChoice.watched(id, of: filter, "ringwake call wait", by: client, in: context)
         }
+        let (call, app) = (watched?.id, watched.map(\.app) ?? filter)
         let target = RequestTarget("events", query: [("app", app), ("call", call)])
         var events = try client.events(target)
         while true {
-            // Looked at after the stream was opened, so that no change is missed in between.
-            if let call, let known = try look(call, app, client) {
-                if wanted.contains(known.state) { return try show(known, in: context) }
-                if known.state == State.ended.rawValue { throw ended(call, wanted) }
-            }
-            if let change = try next(&events, call, wanted, until: deadline, in: context) {
-                let found: CallMessage = try client.get(
-                    RequestTarget("calls", change.call, query: [("app", change.app)]))
-                return try show(found, in: context)
+            do throws(RingwakeError) {
+                // Looked at after the stream was opened, so that no change is missed in between.
+                if let call, let known = try look(call, app, client) {
+                    if wanted.contains(known.state) { return try show(known, in: context) }
+                    if known.state == State.ended.rawValue { throw ended(call, wanted) }
+                }
+                if let change = try next(&events, call, wanted, until: deadline, in: context) {
+                    let found: CallMessage = try client.get(
+                        RequestTarget("calls", change.call, query: [("app", change.app)]))
+                    return try show(found, in: context)
+                }
+            } catch {
+                // The daemon may have stopped in between.
+                guard [.daemonNotRunning, .unreachable].contains(error.code) else { throw error }
             }
             let reopening = StreamReopening(client: client, target: target, context: context)
-            guard let again = try reopening.reopen(call: nil, until: deadline) else { throw timedOut(wanted) }
+            guard let again = try reopening.reopen(call: nil, until: deadline) else {
+                // The reader of the output has left, and needs nothing any more.
+                if deadline?.hasPassed == true { throw timedOut(wanted) }
+                return .success
+            }
             events = again
         }
     }
@@ -95,8 +105,8 @@ struct CallWaitCommand: DaemonCommand {
                 }
                 if wanted.contains(change.state) { return change }
                 if change.state == State.ended.rawValue, change.call == call { throw ended(change.call, wanted) }
-            case .ended: return nil
-            case .timedOut, .outputClosed: throw timedOut(wanted)
+            case .ended, .outputClosed: return nil
+            case .timedOut: throw timedOut(wanted)
             }
         }
     }

@@ -48,7 +48,7 @@ struct WatchCommand: DaemonCommand {
         let client = control.client(in: context)
         let app = app ?? context.environment("RINGWAKE_APP")
         let call = try call.map { (call) throws(RingwakeError) in
-            try CallChoice.watched(call, of: app, "ringwake watch --call", by: client, in: context)
+            try CallChoice.watched(call, of: app, "ringwake watch --call", by: client, in: context).id
         }
         let target = RequestTarget("events", query: [("app", app), ("call", call), ("pushes", pushes ? "true" : nil)])
         var printer = stream.printer(wantsJSON: wantsJSON, in: context)

@@ -35,7 +35,8 @@ package struct Call: Hashable, Sendable {
     package private(set) var audio: CallAudioState?
     /// Whether the user hung up while it was in focus.
     private(set) var wasEndedInFocus = false
-    /// Whether it was to answer itself: that is tried once.
+    /// Whether it was to answer itself: that is tried once, and not in a call that a restarted daemon restores, for which
+    /// nobody knows whether it was tried.
     private var hasAnsweredItself = false
     /// The handler that has the call, or had it at its end. Also a handler that was offered the call and has not
     /// claimed it yet, as the machine's `claimBy` says. Nil while the call is queued, and after it lost its handler.
@@ -250,7 +251,7 @@ package struct Call: Hashable, Sendable {
 
     /// Keeps a further push of the call.
     mutating func keep(_ push: VerifiedPush, _ facts: PushFacts, _ outcome: PushOutcome) {
-        update.merge(facts.update)
+        update.change(to: facts.update)
         pushes.keep(push, outcome)
     }
 
@@ -290,6 +291,7 @@ package struct Call: Hashable, Sendable {
     /// Restores the call after a restart of the daemon within the same boot.
     mutating func restored(at now: BootInstant) {
         claimStarts = 0
+        if [.confirmed, .ringing].contains(machine.state.name) { hasAnsweredItself = true }
         if [.answering, .connecting, .connected, .held, .ending].contains(machine.state.name) {
             audio = (audio ?? CallAudioState()).afterRestart
         }

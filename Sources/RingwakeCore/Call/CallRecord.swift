@@ -97,6 +97,7 @@ package struct CallRecord: Hashable, Sendable {
 extension [TimelineEntry] {
     /// Whether a call with these entries that ended for `reason` was missed.
     func isMissed(_ reason: CallEndReason?) -> Bool {
-        reason?.isMissed == true && !contains { $0.stage == .answered }
+        // What the app or a rule answered, and nobody was connected to, no person has noticed.
+        reason?.isMissed == true && !contains { $0.stage == .connected || ($0.stage == .answered && $0.by == nil) }
     }
 }

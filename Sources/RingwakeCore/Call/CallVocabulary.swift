@@ -92,56 +92,6 @@ package enum CallAction: String, Sendable, Codable, CaseIterable {
     case dtmf
 }
 
-/// What is known about a call, from its payload and from the handler's report; CallKit's `CXCallUpdate`.
-package struct CallUpdate: Hashable, Sendable {
-    /// The caller: a SIP URI, a number, or any handle of the app. Untrusted text.
-    package var caller: String?
-    /// The name to show. Untrusted text.
-    package var callerName: String?
-    /// Whether the call has video; nil if unknown.
-    package var hasVideo: Bool?
-    /// The caller's name in an identification list: a guess, to be shown as one. Untrusted text.
-    package var identifiedAs: String?
-    /// Whether the handler can hold the call, as far as it has said; CallKit's `supportsHolding`.
-    package var supportsHold: Bool?
-    /// Whether the handler can play digits in it, as far as it has said; CallKit's `supportsDTMF`.
-    package var supportsDTMF: Bool?
-    /// Whether the call answers itself: its app's policy says so of this caller.
-    package var answersItself: Bool?
-    /// The class that keeps from reading who called. The journal has it, and it can be read when the class is available.
-    package var lockedBy: ProtectionClass?
-
-    /// The maximum size of a stored handle or name in bytes.
-    package static let maximumTextBytes = 256
-
-    package init(
-        caller: String? = nil, callerName: String? = nil, hasVideo: Bool? = nil, identifiedAs: String? = nil
-    ) {
-        self.caller = caller
-        self.callerName = callerName
-        self.hasVideo = hasVideo
-        self.identifiedAs = identifiedAs
-    }
-
-    /// Takes the values of `newer`, and keeps the others.
-    package mutating func merge(_ newer: CallUpdate) {
-        if newer.caller != nil || newer.callerName != nil { lockedBy = nil }
-        caller = newer.caller ?? caller
-        callerName = newer.callerName ?? callerName
-        hasVideo = newer.hasVideo ?? hasVideo
-        identifiedAs = newer.identifiedAs ?? identifiedAs
-        supportsHold = newer.supportsHold ?? supportsHold
-        supportsDTMF = newer.supportsDTMF ?? supportsDTMF
-        answersItself = newer.answersItself ?? answersItself
-    }
-
-    /// Takes what has changed in a reported call. If it goes on with somebody else, nothing is kept of who it was.
-    package mutating func change(to newer: CallUpdate) {
-        if let other = newer.caller, other != caller { (callerName, identifiedAs) = (nil, nil) }
-        merge(newer)
-    }
-}
-
 /// The maximum duration of each state of a call.
 package struct CallDeadlines: Hashable, Sendable {
     /// From the wake to the handler's report, and from a provisional report to its confirmation.

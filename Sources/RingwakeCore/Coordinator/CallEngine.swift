@@ -190,7 +190,7 @@ struct CallEngine: Hashable, Sendable {
             guard !call.machine.hasEnded else { return [.refused(.wrongState(key, call.machine.state))] }
             guard call.audioConfiguration != configuration else { return [] }
             return calls.change(key) { $0.configureAudio(configuration) }.map { [.callNoted($0)] } ?? []
-        case .updated(let key, let update, let wake): return self.update(key, update, by: wake)
+        case .updated(let key, let update, let wake): return self.update(key, update, by: wake, at: now)
         case .audioChanged(let key, let change):
             guard var call = calls[key], call.apply(change, at: now) else { return [] }
             calls.file(call)
@@ -211,6 +211,9 @@ struct CallEngine: Hashable, Sendable {
             if wake == nil { calls.change(key) { $0.noteHangUp() } }
             return end(key, by: wake, at: now)
         case .muteRequested(let key, let isMuted, let wake):
+            if wake != nil, !isMuted, let call = calls[key], call.handler == wake, !call.policy.maySelfAnswer {
+                return [.refused(.notForApp(key))]
+            }
             return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.mute(isMuted, at: now) }
         case .digitsRequested(let key, let digits, let wake):
             if let refusal = unsupported(.dtmf, in: key) { return [refusal] }
@@ -223,8 +226,13 @@ struct CallEngine: Hashable, Sendable {
         }
     }
 
-    mutating func end(_ key: CallKey, by wake: WakeID? = nil, at now: BootInstant) -> [Effect] {
-        settle(key, at: now, by: wake, noting: .hungUp) { machine throws(Refusal) in try machine.end(at: now) }
+    mutating func end(
+        _ key: CallKey, by wake: WakeID? = nil, insteadOfUser standIn: TimelineEntry.StandIn? = nil,
+        at now: BootInstant
+    ) -> [Effect] {
+        settle(key, at: now, by: wake, noting: .hungUp, insteadOfUser: standIn) { machine throws(Refusal) in
+            try machine.end(at: now)
+        }
     }
 
     private mutating func answer(
@@ -232,7 +240,7 @@ struct CallEngine: Hashable, Sendable {
     ) -> [Effect] {
         guard let call = calls[key] else { return [.refused(.unknownCall(key))] }
         guard wake == nil || call.handler == wake else { return [.refused(.notOwned(key))] }
-        guard wake == nil || call.policy.maySelfAnswer else { return [.refused(.notToBeAnsweredByApp(key))] }
+        if wake != nil, let refusal = refusalToOpenMicrophone(of: call) { return [.refused(refusal)] }
         guard case .ringing = call.machine.state else { return [.refused(.wrongState(key, call.machine.state))] }
         guard call.machine.lease == .taken || !handlers.strikes.isStruckOut(key.app) else {
             return [.refused(.struckOut(key.app))]
@@ -240,35 +248,17 @@ struct CallEngine: Hashable, Sendable {
         return queue(.answer, of: call, others ?? call.policy.others, by: wake, at: now)
     }
 
-    /// The call answers itself, unless the device is in a call: the user decides then.
-    private mutating func answerByRule(_ call: Call, at now: BootInstant) -> [Effect] {
-        calls.change(call.key) { $0.noteSelfAnswer() }
-        guard request == nil, !isInCall, call.machine.lease == .taken || !handlers.strikes.isStruckOut(call.key.app)
-        else { return [] }
-        return queue(.answer, of: call, .hold, byRule: true, at: now)
-    }
-
     private mutating func hold(_ key: CallKey, by wake: WakeID?, at now: BootInstant) -> [Effect] {
-        if let request, request.call == key { return [.refused(.alreadyAsked(key, request.action))] }
+        var effects: [Effect] = []
+        if let request, request.call == key {
+            // An app that resumes its call gives way to the user who holds it.
+            guard wake == nil, request.givesWay, request.action == .unhold else {
+                return [.refused(.alreadyAsked(key, request.action))]
+            }
+            effects = drop(request, at: now)
+        }
         if let refusal = unsupported(.hold, in: key) { return [refusal] }
-        return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.hold(at: now) }
-    }
-
-    /// Refuses what the call's handler can't do in it.
-    private func unsupported(_ action: CallAction, in key: CallKey) -> Effect? {
-        guard let update = calls.active[key]?.update else { return nil }
-        let isSupported = action == .hold ? update.supportsHold : update.supportsDTMF
-        return isSupported == false ? .refused(.unsupported(key, action)) : nil
-    }
-
-    /// What a handler knows about its call has changed.
-    private mutating func update(_ key: CallKey, _ update: CallUpdate, by wake: WakeID?) -> [Effect] {
-        guard let call = calls[key] else { return [.refused(.unknownCall(key))] }
-        guard wake == nil || call.handler == wake else { return [.refused(.notOwned(key))] }
-        guard !call.machine.hasEnded else { return [.refused(.wrongState(key, call.machine.state))] }
-        var isNew = false
-        let changed = calls.change(key) { isNew = $0.change(to: update) }
-        return isNew ? changed.map { [.callChanged($0)] } ?? [] : []
+        return effects + settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.hold(at: now) }
     }
 
     private mutating func unhold(
@@ -276,6 +266,7 @@ struct CallEngine: Hashable, Sendable {
     ) -> [Effect] {
         guard let call = calls[key] else { return [.refused(.unknownCall(key))] }
         guard wake == nil || call.handler == wake else { return [.refused(.notOwned(key))] }
+        if wake != nil, let refusal = refusalToOpenMicrophone(of: call) { return [.refused(refusal)] }
         // Check that the call can be resumed before other calls are held or ended for it.
         var trial = call.machine
         do {
@@ -296,7 +287,7 @@ struct CallEngine: Hashable, Sendable {
         let (key, app) = (outgoing.key, outgoing.key.app)
         guard calls[key] == nil else { return [.refused(.knownCall(key))] }
         let others = outgoing.others ?? policy.others
-        if let refusal = refusal(of: outgoing, others, by: wake, at: now) { return [.refused(refusal)] }
+        if let refusal = refusal(of: outgoing, others, policy, by: wake, at: now) { return [.refused(refusal)] }
         if wake != nil { pace.note(outgoing: app, at: now) }
         let call = Call(number: calls.nextNumber, outgoing, policy, at: now)
         calls.file(call)
@@ -311,18 +302,24 @@ struct CallEngine: Hashable, Sendable {
     private mutating func startAtOnce(_ call: Call, by wake: WakeID? = nil, at now: BootInstant) -> [Effect] {
         let effects = request.map { drop($0, at: now) } ?? []
         request = QueuedUserRequest(call: call.key, action: .start, handler: wake, others: [])
-        return effects + inTheWay(of: call.key).flatMap { end($0.key, at: now) }
+        return effects
+            + inTheWay(of: call.key).flatMap { end($0.key, insteadOfUser: wake == nil ? nil : .app, at: now) }
     }
 
     /// What only a handler begins is bounded, emergency calls too: nobody can tell whether a person asked for it.
     private func refusal(
-        of outgoing: OutgoingCall, _ others: OtherCalls, by wake: WakeID?, at now: BootInstant
+        of outgoing: OutgoingCall, _ others: OtherCalls, _ policy: AppPolicy, by wake: WakeID?, at now: BootInstant
     ) -> EventRefusal? {
         let key = outgoing.key
         if wake != nil {
             guard hasRoom(key.app), pace.allows(outgoing: key.app, at: now) else { return .tooManyPushes(key.app) }
         }
-        if outgoing.isEmergency { return nil }
+        if outgoing.isEmergency {
+            // One that another handler has goes on.
+            let isFree = wake == nil || inTheWay(of: key).allSatisfy { !$0.isEmergency || $0.handler == wake }
+            return isFree ? nil : .othersStay(key)
+        }
+        if wake != nil, !policy.maySelfAnswer { return .notForApp(key) }
         if isCellularActive { return .cellularCall(key) }
         if handlers.strikes.isStruckOut(key.app) { return .struckOut(key.app) }
         guard hasRoom(key.app) else { return .tooManyCalls(key.app) }

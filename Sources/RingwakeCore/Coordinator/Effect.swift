@@ -95,8 +95,8 @@ package enum EventRefusal: Error, Hashable, Sendable {
     case knownCall(CallKey)
     /// The handler can't do this in the call, as it has said.
     case unsupported(CallKey, CallAction)
-    /// The app's policy leaves it to the user to answer its calls.
-    case notToBeAnsweredByApp(CallKey)
+    /// The app's policy leaves it to the user to let the microphone be heard.
+    case notForApp(CallKey)
     /// The device has a cellular call, so no other one can be begun.
     case cellularCall(CallKey)
 }

@@ -47,15 +47,19 @@ extension CallEngine {
     func inTheWay(of key: CallKey) -> [Call] { calls.inOrder { $0.key != key && $0.machine.isOnTheLine } }
 
     func refusalToQueue(
-        for key: CallKey, _ action: CallAction, _ others: OtherCalls, by wake: WakeID? = nil
+        for key: CallKey, _ action: CallAction, _ others: OtherCalls, by wake: WakeID? = nil, byRule: Bool = false
     ) -> EventRefusal? {
-        if let request, !(wake == nil && request.givesWay) {
+        let isUser = wake == nil && !byRule
+        if let request, !(isUser && request.givesWay) {
             return request.call == key ? .alreadyAsked(key, action) : .othersStay(key)
         }
         let isFree = inTheWay(of: key).allSatisfy { other in
+            // What gives way to the user's request ends with it, if it has no handler yet.
+            if request?.action == .start, request?.call == other.key { return true }
             // A handler has no say in calls of other apps: they are held, as for an answered call, and never ended.
             let isOthers = wake != nil && other.key.app != key.app
-            return isOthers ? other.canBeHeld && !other.isEmergency : others == .end || other.canBeHeld
+            if wake != nil, other.isEmergency, other.handler != wake { return false }
+            return other.canBeHeld || (others == .end && !isOthers)
         }
         return isFree ? nil : .othersStay(key)
     }
@@ -66,24 +70,44 @@ extension CallEngine {
         at now: BootInstant
     ) -> [Effect] {
         let key = call.key
-        if let refusal = refusalToQueue(for: key, action, others, by: wake) { return [.refused(refusal)] }
+        if let refusal = refusalToQueue(for: key, action, others, by: wake, byRule: byRule) {
+            return [.refused(refusal)]
+        }
         // The user goes before what a handler began.
         var effects = request.map { drop($0, at: now) } ?? []
         let inTheWay = inTheWay(of: key)
         request = QueuedUserRequest(
             call: key, action: action, handler: wake, others: inTheWay.map(\.key), isByRule: byRule)
         // The deadlines of the other calls end the wait. The ring must not end before them.
-        if let latest = inTheWay.map({ now.advanced(by: $0.machine.deadlines.action + Self.waitMargin) }).max() {
+        let latest = inTheWay.map { now.advanced(by: $0.machine.deadlines.action + Self.waitMargin) }.max()
+        // A handler would make its call ring for ever.
+        if wake == nil, let latest {
             effects += settle(key, at: now) { $0.ringOn(until: latest) }
         }
         for other in inTheWay {
             if others == .end, wake == nil || other.key.app == key.app {
-                effects += end(other.key, at: now)
+                effects += end(other.key, insteadOfUser: wake == nil ? nil : .app, at: now)
             } else if !other.machine.isAsked(.hold) {
                 effects += settle(other.key, at: now) { machine throws(Refusal) in try machine.hold(at: now) }
             }
         }
         return effects
+    }
+
+    /// The call answers itself, unless the device is in a call: the user decides then.
+    mutating func answerByRule(_ call: Call, at now: BootInstant) -> [Effect] {
+        calls.change(call.key) { $0.noteSelfAnswer() }
+        // A call without a handler rings on: nothing could be heard in it.
+        guard !isInCall, call.machine.lease == .taken,
+            refusalToQueue(for: call.key, .answer, .hold, byRule: true) == nil
+        else { return [] }
+        return queue(.answer, of: call, .hold, byRule: true, at: now)
+    }
+
+    /// Why the call's handler may not let the microphone be heard by itself now; nil: it may.
+    func refusalToOpenMicrophone(of call: Call) -> EventRefusal? {
+        if isCellularActive, call.policy.whenCellular != .keep { return .cellularCall(call.key) }
+        return call.policy.maySelfAnswer ? nil : .notForApp(call.key)
     }
 
     /// Applies the user's request once the other calls are held or have ended. Drops it if one of them stays.

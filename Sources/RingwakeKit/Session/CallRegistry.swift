@@ -171,13 +171,8 @@ struct CallRegistry: Sendable {
         entry.number = status.number ?? entry.number
         entry.call.state = status.state
         entry.call.endReason = status.endReason
-        if let caller = status.caller, caller != entry.call.caller {
-            // A call that was transferred keeps nothing of who it was.
-            (entry.call.caller, entry.call.callerName, entry.call.identifiedAs) = (caller, nil, nil)
-        }
-        entry.call.callerName = status.callerName ?? entry.call.callerName
+        entry.call.takeOther(of: status)
         entry.call.hasVideo = status.hasVideo ?? entry.call.hasVideo
-        entry.call.identifiedAs = status.identifiedAs ?? entry.call.identifiedAs
         entry.call.isMuted = status.isMuted
         entry.call.supportsHolding = status.supportsHolding
         entry.call.supportsDTMF = status.supportsDTMF
@@ -207,9 +202,7 @@ struct CallRegistry: Sendable {
         let reason = status.endReason ?? .failed
         call.state = .ended
         call.endReason = reason
-        call.caller = status.caller ?? call.caller
-        call.callerName = status.callerName ?? call.callerName
-        call.identifiedAs = status.identifiedAs ?? call.identifiedAs
+        call.takeOther(of: status)
         calls[status.call] = nil
         if let number = status.number ?? known?.number { publishedEnds.insert(number) }
         if publishedEnds.count > Self.maximumEnds, let oldest = publishedEnds.min() { publishedEnds.remove(oldest) }
@@ -314,5 +307,14 @@ struct CallRegistry: Sendable {
         if case .fulfilled = outcome, [.answer, .start, .end].contains(action.kind) {
             calls[call]?.fulfilled.insert(action.kind)
         }
+    }
+}
+
+extension Call {
+    /// Takes who it is with. A call that was transferred keeps nothing of who it was.
+    fileprivate mutating func takeOther(of status: CallStatus) {
+        if let other = status.caller, other != caller { (caller, callerName, identifiedAs) = (other, nil, nil) }
+        callerName = status.callerName ?? callerName
+        identifiedAs = status.identifiedAs ?? identifiedAs
     }
 }

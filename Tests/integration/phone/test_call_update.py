@@ -35,6 +35,15 @@ def test_a_transfer_and_video(phone: App) -> None:
     assert (message["caller"], message.get("callerName"), message["video"]) == (BOB, None, False)
 
 
+def test_an_update_while_it_rings_outlives_a_kill(phone: App) -> None:
+    call = ringing(phone)
+    phone.daemon.control.verb(call, "update", callerName="Alice Miller", supportsHold=False)
+    phone.daemon.kill()
+    phone.daemon.start()
+    message = shown(phone.daemon, call)
+    assert (message["callerName"], message["supportsHold"]) == ("Alice Miller", False)
+
+
 def test_a_listed_name_follows_the_caller(phone: App) -> None:
     user(phone.daemon, "block", "add", "+4989123456", "--identify", "--label", "Dr. Bauer")
     call = connected(phone)
