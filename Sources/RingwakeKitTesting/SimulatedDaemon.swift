@@ -120,8 +120,11 @@ public final class SimulatedDaemon: Sendable {
     /// Begins a call, as the phone's own buttons or `ringwake call start` do. The app gets a `start`.
     ///
     /// - Parameters:
-    ///   - to: who is called.
     ///   - call: the call's id.
+    ///   - to: who is called.
+    ///   - name: the name to show.
+    ///   - hasVideo: whether the call has video.
+    ///   - others: what happens to other calls; nil: as the app's policy says.
     /// - Throws: the daemon's refusal.
     public func userStarts(
         _ call: RingwakeKit.Call.ID, to: String, name: String? = nil, hasVideo: Bool = false,

@@ -24,6 +24,7 @@ public final class CallController: Sendable {
     /// - Parameters:
     ///   - to: who is called: a SIP URI, a number, any handle that the app uses; 1 to 256 bytes.
     ///   - name: the name to show.
+    ///   - hasVideo: whether the call has video.
     ///   - id: the call's id within its app; nil: a new UUID.
     ///   - app: the app that makes the call; nil: the client's own. Only the daemon's user and root may name another one.
     ///   - others: what happens to other calls; nil: as the app's policy says.
