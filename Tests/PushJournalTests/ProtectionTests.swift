@@ -1,5 +1,6 @@
 import DataProtection
 import FileSystem
+import Foundation
 import Glibc
 import PushJournal
 import RingwakeCore
@@ -56,7 +57,7 @@ struct ProtectionTests {
             guard let content = try? FileSystem.read("\(harness.directory.path)/\(name)", maximumSize: 1 << 28) else {
                 continue
             }
-            for secret in Self.secrets where content.contains(bytes(secret)) { found.insert(secret) }
+            for secret in Self.secrets where Data(content).range(of: Data(secret.utf8)) != nil { found.insert(secret) }
         }
         return found
     }

@@ -111,7 +111,7 @@ final class CallDriverTests {
     }
 
     private func run(until condition: () -> Bool) {
-        let end = BootClock.now().advanced(by: .seconds(30))
+        let end = BootClock.now().advanced(by: .seconds(300))
         while !condition(), BootClock.now() < end { loop.runOnce(timeout: .milliseconds(20)) }
     }
 

@@ -69,7 +69,7 @@ final class DeviceStoreTests {
             #expect((try? result.get()) != nil)
             storedWhenDurable = self.stored.count
         }
-        let end = BootClock.now().advanced(by: .seconds(60))
+        let end = BootClock.now().advanced(by: .seconds(300))
         while storedWhenDurable == nil, BootClock.now() < end { loop.runOnce(timeout: .milliseconds(20)) }
         #expect(storedWhenDurable == stored.count, "nothing comes later")
         #expect(stored.filter { !$0.isDurable }.isEmpty)

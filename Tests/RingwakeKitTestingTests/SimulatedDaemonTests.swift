@@ -2,7 +2,7 @@ import RingwakeKit
 import RingwakeKitTesting
 import Testing
 
-@Suite("A simulated daemon stands in for the daemon", .timeLimit(.minutes(1)))
+@Suite("A simulated daemon stands in for the daemon", .timeLimit(.minutes(10)))
 struct SimulatedDaemonTests {
     private func make(
         _ settings: SimulatedDaemon.Settings = .init()

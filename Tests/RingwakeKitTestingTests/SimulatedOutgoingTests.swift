@@ -2,7 +2,7 @@ import RingwakeKit
 import RingwakeKitTesting
 import Testing
 
-@Suite("A simulated daemon, and calls that the user begins", .timeLimit(.minutes(1)))
+@Suite("A simulated daemon, and calls that the user begins", .timeLimit(.minutes(10)))
 struct SimulatedOutgoingTests {
     private func make(
         fulfills: @escaping @Sendable (CallAction.Kind) -> Bool = { _ in true }

@@ -2,7 +2,7 @@ import RingwakeKit
 import RingwakeKitTesting
 import Testing
 
-@Suite("The daemon goes away, comes back, and starts handlers", .timeLimit(.minutes(1)))
+@Suite("The daemon goes away, comes back, and starts handlers", .timeLimit(.minutes(10)))
 struct SimulatedRestartTests {
     private func make() async throws -> (SimulatedDaemon, AppUnderTest) {
         let daemon = try SimulatedDaemon(app: "com.example.phone")

@@ -2,7 +2,7 @@ import RingwakeKit
 import RingwakeKitTesting
 import Testing
 
-@Suite("An app restores its objects from a simulated daemon", .timeLimit(.minutes(1)))
+@Suite("An app restores its objects from a simulated daemon", .timeLimit(.minutes(10)))
 struct SimulatedRestorationTests {
     private struct Note: Codable, Sendable, Equatable {
         var text: String

@@ -41,7 +41,7 @@ final class JournalRegistryTests {
 
     /// The lock of the one before may be held a moment longer, by a process that another test is just starting.
     private func reopened(_ path: String) throws -> EffectJournal {
-        let end = BootClock.now().advanced(by: .seconds(5))
+        let end = BootClock.now().advanced(by: .seconds(300))
         while true {
             do throws(EffectJournalError) {
                 return try EffectJournal(path: path)

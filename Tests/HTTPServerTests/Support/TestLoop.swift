@@ -15,7 +15,7 @@ import Testing
     }
 
     /// Turns the loop until the condition holds; false when it does not within the limit.
-    func drive(limit: Duration = .seconds(120), until condition: () -> Bool) -> Bool {
+    func drive(limit: Duration = .seconds(300), until condition: () -> Bool) -> Bool {
         let end = BootClock.now().advanced(by: limit)
         while !condition() {
             if BootClock.now() > end { return false }

@@ -5,7 +5,7 @@ import Testing
 @testable import Reachability
 
 /// Many threads at one context, as a program has them that makes a monitor for each of its connections.
-@Suite("Many threads at one context", .timeLimit(.minutes(2)))
+@Suite("Many threads at one context", .timeLimit(.minutes(10)))
 struct CrowdTests {
     private static let threads = 8
     private static let monitorsOfEach = 125

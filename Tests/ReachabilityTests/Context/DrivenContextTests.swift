@@ -3,7 +3,7 @@ import Reachability
 import RunLoop
 import Testing
 
-@Suite("Driven reachability context", .timeLimit(.minutes(1)))
+@Suite("Driven reachability context", .timeLimit(.minutes(10)))
 struct DrivenContextTests {
     private let context: DrivenReachabilityContext
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Reachability
 
 /// Contexts and monitors that end in awkward places: nothing may hang, and nothing may stay.
-@Suite("Lifetimes of contexts and monitors", .timeLimit(.minutes(1)))
+@Suite("Lifetimes of contexts and monitors", .timeLimit(.minutes(10)))
 struct LifetimeTests {
     /// Reports its end.
     private final class Sentinel: Sendable {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reachability
 
-@Suite("Observers", .timeLimit(.minutes(1)))
+@Suite("Observers", .timeLimit(.minutes(10)))
 struct ObserversTests {
     private let observers = Observers<Int>()
 

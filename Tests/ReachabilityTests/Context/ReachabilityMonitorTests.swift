@@ -1,7 +1,7 @@
 import Reachability
 import Testing
 
-@Suite("Reachability monitor", .timeLimit(.minutes(1)))
+@Suite("Reachability monitor", .timeLimit(.minutes(10)))
 struct ReachabilityMonitorTests {
     private static let local = ReachabilityTarget.address(IPAddress(ipv4Loopback: 1))
 

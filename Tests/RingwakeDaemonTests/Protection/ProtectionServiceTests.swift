@@ -87,7 +87,7 @@ final class ProtectionServiceTests {
 
     /// Reaches the end of the grace period.
     private func waitUntilLocked(_ service: ProtectionService) {
-        let end = BootClock.now().advanced(by: .seconds(60))
+        let end = BootClock.now().advanced(by: .seconds(300))
         while service.machine.dataState.isAvailable, BootClock.now() < end { loop.runOnce(timeout: .milliseconds(50)) }
     }
 

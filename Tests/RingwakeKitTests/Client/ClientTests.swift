@@ -3,7 +3,7 @@ import Testing
 
 @testable import RingwakeKit
 
-@Suite("Client", .timeLimit(.minutes(1)))
+@Suite("Client", .timeLimit(.minutes(10)))
 struct ClientTests {
     private let daemon = ScriptedDaemon()
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RingwakeKit
 
-@Suite("Controller and directory", .timeLimit(.minutes(1)))
+@Suite("Controller and directory", .timeLimit(.minutes(10)))
 struct ControllerTests {
     private let daemon = ScriptedDaemon()
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RingwakeKit
 
-@Suite("Provider", .timeLimit(.minutes(1)))
+@Suite("Provider", .timeLimit(.minutes(10)))
 struct ProviderTests {
     private let daemon = ScriptedDaemon()
 
