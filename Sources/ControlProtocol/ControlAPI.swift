@@ -118,13 +118,15 @@ package enum CallVerb: String, Sendable, CaseIterable {
     case unmute
     /// User: plays the digits in ``CallDigits``.
     case dtmf
+    /// User: merges the call with another one of its handler; body ``CallMerge``.
+    case merge
 
     /// Whether it is for handlers only; the others are for users, and for the handler that has the call. The owner may
     /// use all.
     package var isHandlers: Bool {
         switch self {
         case .report, .ring, .update, .fulfill, .fail, .ended, .connecting, .connected, .audio, .claim: true
-        case .answer, .decline, .end, .hold, .unhold, .mute, .unmute, .dtmf: false
+        case .answer, .decline, .end, .hold, .unhold, .mute, .unmute, .dtmf, .merge: false
         }
     }
 }
@@ -141,18 +143,21 @@ package struct CallReport: Codable, Equatable, Sendable {
     package var supportsHold: Bool?
     /// Whether the handler can play digits in the call. Default: yes.
     package var supportsDTMF: Bool?
+    /// Whether the handler can mix the call with another one that it has. Default: no.
+    package var supportsMerge: Bool?
     /// Only for `report`: whether the call is confirmed and is to ring; otherwise `ring` confirms it.
     package var ring: Bool?
 
     package init(
         caller: String? = nil, callerName: String? = nil, video: Bool? = nil, supportsHold: Bool? = nil,
-        supportsDTMF: Bool? = nil, ring: Bool? = nil
+        supportsDTMF: Bool? = nil, supportsMerge: Bool? = nil, ring: Bool? = nil
     ) {
         self.caller = caller
         self.callerName = callerName
         self.video = video
         self.supportsHold = supportsHold
         self.supportsDTMF = supportsDTMF
+        self.supportsMerge = supportsMerge
         self.ring = ring
     }
 }
@@ -201,6 +206,16 @@ package struct CallDigits: Codable, Equatable, Sendable {
 
     package init(digits: String) {
         self.digits = digits
+    }
+}
+
+/// Body of `merge`: the other call.
+package struct CallMerge: Codable, Equatable, Sendable {
+    /// ID of another call of the same app.
+    package var with: String
+
+    package init(with: String) {
+        self.with = with
     }
 }
 

@@ -19,6 +19,8 @@ public enum UserRequest: Hashable, Sendable {
     case unmute
     /// Play 1 to 32 digits.
     case dtmf(String)
+    /// Merge it with this other call of the app.
+    case merge(with: RingwakeKit.Call.ID)
 
     var verb: CallVerb {
         switch self {
@@ -30,6 +32,7 @@ public enum UserRequest: Hashable, Sendable {
         case .mute: .mute
         case .unmute: .unmute
         case .dtmf: .dtmf
+        case .merge: .merge
         }
     }
 
@@ -37,6 +40,7 @@ public enum UserRequest: Hashable, Sendable {
         switch self {
         case .answerInstead(let others): controlJSON(CallAnswer(others: others.rawValue))
         case .dtmf(let digits): controlJSON(CallDigits(digits: digits))
+        case .merge(let other): controlJSON(CallMerge(with: other.rawValue))
         default: []
         }
     }
@@ -68,6 +72,8 @@ public struct SimulatedCall: Identifiable, Hashable, Sendable {
     /// Whether it has video; nil while that is not known.
     public let hasVideo: Bool?
     public let isMuted: Bool
+    /// The number of the conference that it is in; nil: none.
+    public let conference: Int64?
     /// The actions that the app has neither fulfilled nor failed, the oldest first.
     public let pendingActions: [RingwakeKit.CallAction.Kind]
     /// Whether the app's process lost it. It ends if no process claims it.
@@ -114,6 +120,7 @@ extension SimulatedCall {
             endReason: machine.state.endReason.map { RingwakeKit.CallEndReason(rawValue: $0.rawValue) },
             endDetail: machine.state.endDetail, caller: call.update.caller, callerName: call.update.callerName,
             identifiedAs: call.update.identifiedAs, hasVideo: call.update.hasVideo, isMuted: machine.isMuted,
+            conference: call.conference,
             pendingActions: machine.owed.map { RingwakeKit.CallAction.Kind(rawValue: $0.action.rawValue) },
             isLost: machine.claimBy != nil, rings: rings,
             attempt: call.attempt, filter: call.restriction.map { CallFilter(rawValue: $0.kind.rawValue) })

@@ -4,10 +4,11 @@
 enum CallSamples {
     static let all: [(path: String, message: any Encodable & Sendable)] = [
         ("CallMessage/held", held), ("CallMessage/talking", talking), ("CallMessage/silent", silent),
-        ("CallMessage/answered-by-app", byApp),
+        ("CallMessage/answered-by-app", byApp), ("CallMessage/conference", conference),
         ("CallMessage/lost", lost), ("CallMessage/restricted", restricted), ("CallMessage/outgoing", outgoing),
         ("PushMessage/restricted", restrictedPush), ("PushMessage/withheld", withheldPush),
         ("CallAnswer/end-others", CallAnswer(others: "end")), ("CallAnswer/empty", CallAnswer()),
+        ("CallMerge/other", CallMerge(with: "c7")),
         ("CallDigits/all", CallDigits(digits: "0123456789*#ABCD,")),
         (
             "CallStart/all",
@@ -58,6 +59,13 @@ enum CallSamples {
             Hop(stage: "received", atUs: 0), Hop(stage: "answered", atUs: 2_000_000, by: "app"),
         ]
         (call.supportsHold, call.supportsDTMF) = (false, false)
+        return call
+    }()
+
+    private static let conference = {
+        var call = talking
+        (call.supportsMerge, call.conference) = (true, 1)
+        call.pending = [PendingActionMessage(action: "merge", with: "c7", deadlineMs: 9000)]
         return call
     }()
 

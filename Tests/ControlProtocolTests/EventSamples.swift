@@ -21,11 +21,13 @@ enum EventSamples {
         ("handler-again", .handler(.init(app: app, secret: nil, socket: "/run/ringwake/control.sock"))),
         ("call", .call(call)),
         ("call-muted", .call(muted)),
+        ("call-conference", .call(conference)),
         ("call-outgoing", .call(outgoing)),
         ("action-start", .action(.init(app: app, call: "c8", action: "start", digits: nil, deadlineMs: 10_000))),
         ("call-lost", .call(lost)),
         ("call-ended", .call(ended)),
         ("action", .action(.init(app: app, call: "c1", action: "answer", digits: nil, deadlineMs: 10_000))),
+        ("action-merge", .action(.init(app: app, call: "c1", action: "merge", with: "c7", deadlineMs: 10_000))),
         ("action-dtmf", .action(.init(app: app, call: "c1", action: "dtmf", digits: "12#", deadlineMs: 10_000))),
         ("push-ignored", .pushIgnored(.init(app: app, call: "c1", pushId: "A-1", outcome: "duplicate"))),
         ("push-request", .pushRequest(request)),
@@ -112,6 +114,13 @@ enum EventSamples {
         (event.state, event.deadlineMs, event.muted) = ("connected", 14_400_000, true)
         event.identifiedAs = "Alice's office"
         (event.video, event.supportsHold, event.supportsDTMF) = (false, false, false)
+        return event
+    }()
+
+    private static let conference = {
+        var event = call
+        (event.state, event.deadlineMs) = ("connected", 14_400_000)
+        (event.supportsMerge, event.conference) = (true, 1)
         return event
     }()
 

@@ -260,7 +260,7 @@ enum MessageSamples {
             "CallReport/update",
             CallReport(
                 caller: "sip:alice@example.org", callerName: "Alice", video: true, supportsHold: false,
-                supportsDTMF: false)
+                supportsDTMF: false, supportsMerge: true)
         ),
         ("CallReport/empty", CallReport()), ("ActionResult/answer", ActionResult(action: "answer")),
         ("CallEnding/elsewhere", CallEnding(reason: "answeredElsewhere")),

@@ -62,6 +62,7 @@ extension CoordinatorChecks {
             case .unhold: [.held]
             case .hold, .dtmf: [.connected]
             case .mute, .unmute: [.connecting, .connected, .held]
+            case .merge: [.connected, .held]
             }
         // What is asked again of another handler may have been asked for in another state.
         check(states.contains(call.machine.state.name), "\(action.action) is asked of \(key), \(call.machine.state)")

@@ -21,7 +21,17 @@ extension CoordinatorChecks {
             checkOwed(call)
         }
         let onTheLine = after.active.values.filter(\.isOnTheLine)
-        check(onTheLine.count <= 1, "several calls are on the line: \(onTheLine.map(\.key))")
+        let isOneLine = onTheLine.count <= 1 || Set(onTheLine.map(\.conference)).count == 1
+        check(
+            isOneLine && (onTheLine.count <= 1 || onTheLine.first?.conference != nil),
+            "several calls are on the line: \(onTheLine.map(\.key))")
+        for (conference, calls) in Dictionary(grouping: after.active.values, by: \.conference) where conference != nil {
+            let takers = Set(calls.filter { $0.machine.lease == .taken }.map(\.handler))
+            check(takers.count <= 1, "several handlers have a conference")
+            check(
+                calls.allSatisfy { [.connected, .held, .ending].contains($0.machine.state.name) },
+                "one in a conference can't be heard")
+        }
         let waiting = after.active.keys.filter { after.waitsForOthers($0) }
         check(waiting.count <= 1, "several calls wait for others")
         for key in waiting {
@@ -67,6 +77,10 @@ extension CoordinatorChecks {
         }
         let names = machine.pending.map(\.action)
         check(names.count { $0 == .hold || $0 == .unhold } <= 1, "\(call.key) is to be held and not held")
+        check(names.count { $0 == .merge } <= 1, "\(call.key) is to be merged twice")
+        check(
+            !names.contains(.merge) || machine.pending.allSatisfy { ($0.action == .merge) == ($0.with != nil) },
+            "\(call.key) is to be merged, and with what?")
         check(names.count { $0 == .mute || $0 == .unmute } <= 1, "\(call.key) is to be muted and not muted")
         check(names.count { $0 == .dtmf } <= 32, "\(call.key) has too many digits")
     }

@@ -99,13 +99,16 @@ extension SimulatedWorld {
         case 0..<3: apply(.pushesFetched(wake))
         case 3..<13:
             let restriction = restriction()
-            apply(.reported(key, CallUpdate(callerName: "Al"), ring: chance(0.7), by: wake, restriction))
+            var update = CallUpdate(callerName: "Al")
+            update.supportsMerge = chance(0.7) ? true : nil
+            apply(.reported(key, update, ring: chance(0.7), by: wake, restriction))
         case 13..<15: apply(.ringConfirmed(key, by: wake))
         case 15:
             let caller = "sip:\(Int.random(in: 0..<3, using: &random))@example.org"
             var update = CallUpdate(caller: caller, hasVideo: chance(0.5))
             update.supportsHold = pick([nil, true, false]) ?? nil
             update.supportsDTMF = pick([nil, true, false]) ?? nil
+            update.supportsMerge = pick([nil, true, true, false]) ?? nil
             apply(.updated(key, update, by: wake))
         case 16:
             let reasons = CallEndReason.reportable.sorted { $0.rawValue < $1.rawValue }
@@ -128,6 +131,9 @@ extension SimulatedWorld {
         if let call = pick(going), chance(0.4) {
             // Now and then its app says so for the user.
             let wake = chance(0.3) ? call.handler : nil
+            if chance(0.3), let other = pick(going.filter { $0.key.app == call.key.app }) {
+                return apply(.mergeRequested(call.key, with: other.key.id, by: wake))
+            }
             switch Int.random(in: 0..<8, using: &random) {
             case 0..<2: return apply(.holdRequested(call.key, true, by: wake))
             case 2..<4:

@@ -30,7 +30,8 @@ final class AppUnderTest: Sendable {
         }
         start { me in
             for await action in provider.actions {
-                me.note("\(action.kind) \(action.digits.isEmpty ? "" : action.digits + " ")\(action.call)")
+                let other = action.otherCall.map { " with \($0)" } ?? ""
+                me.note("\(action.kind) \(action.digits.isEmpty ? "" : action.digits + " ")\(action.call)\(other)")
                 guard !leaves(action.kind) else { continue }
                 do {
                     if fulfills(action.kind) { try await action.fulfill() } else { try await action.fail() }
@@ -75,7 +76,8 @@ final class AppUnderTest: Sendable {
             do {
                 switch push.kind {
                 case .call:
-                    try await provider.reportIncomingCall(with: push.call, update: .init(callerName: "Reported"))
+                    let update = CallUpdate(callerName: "Reported", supportsMerging: true)
+                    try await provider.reportIncomingCall(with: push.call, update: update)
                 case .claim: try await provider.claim(push.call)
                 default: break
                 }

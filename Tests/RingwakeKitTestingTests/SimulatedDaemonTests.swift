@@ -46,6 +46,32 @@ struct SimulatedDaemonTests {
         await app.close()
     }
 
+    @Test("Two calls are merged, are held together, and each ends by itself")
+    func conference() async throws {
+        let (daemon, app) = try await make()
+        for id in ["c1", "c2"] as [Call.ID] {
+            daemon.push(id)
+            try await daemon.call(id, reaches: .ringing)
+            try daemon.user(.answer, id)
+            try await daemon.call(id, reaches: .connected)
+        }
+        #expect(daemon.call("c1")?.state == .held)
+        try daemon.user(.merge(with: "c2"), "c1")
+        try await app.hears("merge c1 with c2")
+        try await daemon.call("c1", reaches: .connected)
+        #expect(daemon.call("c1")?.conference == 1 && daemon.call("c2")?.conference == 1)
+        let merged = try await CallController(client: app.client).calls()
+        #expect(merged.map(\.conference) == [1, 1] && merged.allSatisfy(\.supportsMerging))
+        try daemon.user(.hold, "c2")
+        for id in ["c1", "c2"] as [Call.ID] { try await daemon.call(id, reaches: .held) }
+        try await CallController(client: app.client).request(.unhold("c1"))
+        for id in ["c1", "c2"] as [Call.ID] { try await daemon.call(id, reaches: .connected) }
+        try daemon.user(.end, "c1")
+        try await daemon.call("c1", reaches: .ended)
+        #expect(daemon.call("c2")?.conference == nil && daemon.call("c2")?.state == .connected)
+        await app.close()
+    }
+
     @Test("The sender takes a call back, and says why")
     func cancelled() async throws {
         let (daemon, app) = try await make()

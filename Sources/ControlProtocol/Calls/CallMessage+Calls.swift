@@ -14,9 +14,10 @@ extension CallMessage {
         ringer = call.ringer.rawValue
         pending = call.machine.owed.map { action in
             PendingActionMessage(
-                action: action.action.rawValue, digits: action.digits,
+                action: action.action.rawValue, digits: action.digits, with: action.with?.rawValue,
                 deadlineMs: now.millisecondsLeft(until: action.by))
         }
+        conference = call.conference
         claimMs = call.machine.claimBy.map { now.millisecondsLeft(until: $0) }
     }
 
@@ -32,7 +33,8 @@ extension CallMessage {
             lockedBy: call.update.lockedBy?.rawValue,
             video: call.update.hasVideo ?? false,
             supportsHold: call.update.supportsHold == false ? false : nil,
-            supportsDTMF: call.update.supportsDTMF == false ? false : nil, restriction: call.restrictionMessage,
+            supportsDTMF: call.update.supportsDTMF == false ? false : nil,
+            supportsMerge: call.update.supportsMerge == true ? true : nil, restriction: call.restrictionMessage,
             attempt: call.attempt, pid: pid, deadlineMs: deadlineMs, receivedAt: receivedAt, timeline: call.hops)
     }
 }

@@ -41,6 +41,10 @@ package struct CallMessage: Codable, Equatable, Sendable {
     package var supportsHold: Bool?
     /// `false`: its handler can't play digits in it; nil: it can, as far as known.
     package var supportsDTMF: Bool?
+    /// `true`: its handler can mix it with another call; nil: it can't, as far as known.
+    package var supportsMerge: Bool?
+    /// Number of the conference that it is in: its handler mixes all calls with this number. Nil if there is none.
+    package var conference: Int64?
     /// Whether its handler has muted the microphone.
     package var muted = false
     /// State of its audio session; nil before the first activation.
@@ -75,10 +79,12 @@ extension CallMessage {
 
 /// An action that a handler has been asked for.
 package struct PendingActionMessage: Codable, Equatable, Sendable {
-    /// `CallAction` as text: `answer`, `start`, `end`, `hold`, `unhold`, `mute`, `unmute` or `dtmf`.
+    /// `CallAction` as text: `answer`, `start`, `end`, `hold`, `unhold`, `mute`, `unmute`, `dtmf` or `merge`.
     package var action: String
     /// With `dtmf`: the digits to play.
     package var digits: String?
+    /// With `merge`: ID of the call to mix it with.
+    package var with: String?
     /// Milliseconds left to fulfill or fail it.
     package var deadlineMs: Int64
 }

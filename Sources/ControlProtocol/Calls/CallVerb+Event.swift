@@ -27,6 +27,7 @@ extension CallVerb {
         case .mute: return .muteRequested(key, true, by: wake)
         case .unmute: return .muteRequested(key, false, by: wake)
         case .dtmf: return .digitsRequested(key, try digits(body), by: wake)
+        case .merge: return .mergeRequested(key, with: try other(than: key, body), by: wake)
         case .claim:
             guard let wake else {
                 throw RingwakeError(.notPermitted, "a call is claimed by a handler, with the secret of its wake")
@@ -91,6 +92,14 @@ extension CallVerb {
         try OtherCalls(inBody: try ControlBody.decode(CallAnswer.self, from: body, empty: CallAnswer()).others)
     }
 
+    private func other(than key: CallKey, _ body: [UInt8]) throws(RingwakeError) -> CallID {
+        let other = CallID(try ControlBody.decode(CallMerge.self, from: body, empty: nil).with)
+        guard other != key.id else {
+            throw RingwakeError(.invalidRequest, "'with' names another call of the app, not '\(other)' itself")
+        }
+        return other
+    }
+
     private func digits(_ body: [UInt8]) throws(RingwakeError) -> String {
         let digits = try ControlBody.decode(CallDigits.self, from: body, empty: nil).digits
         guard PendingAction.areDigits(digits) else {
@@ -118,6 +127,7 @@ extension CallReport {
         var update = CallUpdate(
             caller: try kept(caller, "caller"), callerName: try kept(callerName, "callerName"), hasVideo: video)
         (update.supportsHold, update.supportsDTMF) = (supportsHold, supportsDTMF)
+        update.supportsMerge = supportsMerge
         return update
     }
 

@@ -41,6 +41,9 @@ extension EventRefusal {
         case .unsupported(let key, let action):
             RingwakeError(
                 .conflict, "the app can't do this in call '\(key.id)': it does not support \(action.rawValue)")
+        case .otherHandler(let key):
+            RingwakeError(
+                .conflict, "call '\(key.id)' of \(key.app) belongs to another handler, and one handler mixes them all")
         case .notForApp(let key):
             RingwakeError(
                 .notPermitted,

@@ -7,7 +7,7 @@ extension EventMessage {
 
         package enum CodingKeys: String, CodingKey, CaseIterable {
             case app, call, number, outgoing, state, endReason, deadlineMs, claimMs, muted, caller, callerName, video
-            case identifiedAs, supportsHold, supportsDTMF, atUs
+            case identifiedAs, supportsHold, supportsDTMF, supportsMerge, conference, atUs
         }
 
         package var app, call: String
@@ -37,6 +37,10 @@ extension EventMessage {
         package var supportsHold: Bool?
         /// `false`: the handler can't play digits in the call; nil: it can, as far as known.
         package var supportsDTMF: Bool?
+        /// `true`: the handler can mix the call with another one; nil: it can't, as far as known.
+        package var supportsMerge: Bool?
+        /// Number of the conference that the call is in; nil: none.
+        package var conference: Int64?
         /// Microseconds since the push, or the request to call, arrived.
         package var atUs: Int64
     }
@@ -45,13 +49,15 @@ extension EventMessage {
     package struct Action: EventContent {
         package static let name = Name.action
 
-        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, action, digits, deadlineMs }
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, action, digits, with, deadlineMs }
 
         package var app, call: String
         /// `CallAction` as text.
         package var action: String
         /// The digits to play; only with the action `dtmf`.
         package var digits: String?
+        /// ID of the call to mix it with; only with the action `merge`.
+        package var with: String?
         /// Milliseconds until the action's deadline.
         package var deadlineMs: Int64
     }

@@ -15,6 +15,7 @@ extension EventMessage {
                 video: call.update.hasVideo, identifiedAs: call.update.identifiedAs,
                 supportsHold: call.update.supportsHold == false ? false : nil,
                 supportsDTMF: call.update.supportsDTMF == false ? false : nil,
+                supportsMerge: call.update.supportsMerge == true ? true : nil, conference: call.conference,
                 atUs: call.receivedAt.microseconds(until: now)))
     }
 
@@ -23,7 +24,7 @@ extension EventMessage {
         self = .action(
             Action(
                 app: key.app.rawValue, call: key.id.rawValue, action: action.action.rawValue, digits: action.digits,
-                deadlineMs: now.millisecondsLeft(until: action.by)))
+                with: action.with?.rawValue, deadlineMs: now.millisecondsLeft(until: action.by)))
     }
 
     package init(credentialsOf app: AppID, areValid: Bool) {

@@ -66,6 +66,15 @@ struct CallChoice {
         }
     }
 
+    /// The only call that fits, or one of the only conference that does.
+    func partner() throws(RingwakeError) -> CallMessage {
+        let fitting = try inProgress().filter { $0.app == app && fit.includes($0) }
+        guard let first = fitting.first, first.conference != nil,
+            fitting.allSatisfy({ $0.conference == first.conference })
+        else { return try only() }
+        return first
+    }
+
     /// The only call that fits.
     private func only() throws(RingwakeError) -> CallMessage {
         let calls = try inProgress()
@@ -143,9 +152,18 @@ extension CallChoice.Fit {
         case .unhold: self.init(adjective: "held") { $0.isIn(.held) }
         case .mute:
             self.init(adjective: "connected and not muted") { $0.isIn(.connecting, .connected, .held) && !$0.muted }
+        case .merge: self.init(adjective: "connected or held") { $0.isIn(.connected, .held) }
         case .unmute: self.init(adjective: "muted") { $0.muted && !$0.hasEnded }
         case .end, .report, .ring, .update, .fulfill, .fail, .ended, .connecting, .connected, .audio, .claim:
             self.init(adjective: "in progress") { !$0.isIn(.ending, .ended) }
+        }
+    }
+
+    /// The calls of the same app that a call may be merged with, if the user names none.
+    static func merging(with call: CallMessage) -> CallChoice.Fit {
+        let isHeld = call.isIn(.held)
+        return CallChoice.Fit(adjective: isHeld ? "connected" : "held") {
+            $0.call != call.call && $0.isIn(isHeld ? .connected : .held)
         }
     }
 

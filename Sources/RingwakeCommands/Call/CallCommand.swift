@@ -34,7 +34,7 @@ struct CallCommand: ParsableCommand {
                     OtherCallsCommand<AnswerVerb>.self,
                     CallVerbCommand<DeclineVerb>.self,
                     CallVerbCommand<EndVerb>.self, CallVerbCommand<HoldVerb>.self, OtherCallsCommand<UnholdVerb>.self,
-                    CallSwapCommand.self,
+                    CallSwapCommand.self, CallMergeCommand.self,
                     CallVerbCommand<MuteVerb>.self,
                     CallVerbCommand<UnmuteVerb>.self, CallDTMFCommand.self,
                 ]),

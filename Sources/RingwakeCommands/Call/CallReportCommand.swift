@@ -52,7 +52,7 @@ struct CallUpdateCommand: CallSubcommand {
         details: """
             In every state until the call ends, for example after a transfer. A new caller
             without --name has none. Of a call that can't be held, or in which no digits can
-            be played, the daemon refuses that.
+            be played, the daemon refuses that. It can be merged only if the handler says so.
             """)
 
     @Argument(help: .handlersCall, completion: .calls(.update))
@@ -73,11 +73,15 @@ struct CallUpdateCommand: CallSubcommand {
     @Flag(inversion: .prefixedNo, help: "Whether digits can be played.")
     var dtmf: Bool?
 
+    @Flag(inversion: .prefixedNo, help: "Whether it can be merged with another call.")
+    var merge: Bool?
+
     @OptionGroup var options: CallOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let report = CallReport(
-            caller: caller, callerName: name, video: video, supportsHold: hold, supportsDTMF: dtmf)
+            caller: caller, callerName: name, video: video, supportsHold: hold, supportsDTMF: dtmf,
+            supportsMerge: merge)
         return try post(.update, to: id, report, in: context)
     }
 }

@@ -17,6 +17,7 @@ enum CallText {
         if call.supportsHold == false { table.add(["hold", "not possible"]) }
         if call.supportsDTMF == false { table.add(["digits", "not possible"]) }
         if call.muted { table.add(["muted", "yes"]) }
+        if let conference = call.conference { table.add(["conference", "\(conference)"]) }
         if let audio = call.audio { table.add(["audio", text(of: audio)]) }
         for action in call.pending { table.add(["pending", text(of: action)]) }
         if let push = call.pushId, push != call.call { table.add(["push", push]) }
@@ -113,6 +114,7 @@ enum CallText {
     private static func remarks(on call: CallMessage) -> [String] {
         var words: [String] = []
         if call.muted { words.append("muted") }
+        if let conference = call.conference { words.append("conference \(conference)") }
         if let restriction = call.restriction { words.append("blocked by \(RestrictionText.kind(restriction.kind))") }
         if call.claimMs != nil { words.append("handler lost") }
         if let pending = pending(of: call) { words.append(pending) }
@@ -121,7 +123,7 @@ enum CallText {
 
     /// `dtmf 12#, within 9.00 s`
     private static func text(of action: PendingActionMessage) -> String {
-        "\(action.action)" + (action.digits.map { " \($0)" } ?? "")
+        "\(action.action)" + (action.digits.map { " \($0)" } ?? "") + (action.with.map { " with \($0)" } ?? "")
             + ", within \(DurationText.until(milliseconds: action.deadlineMs))"
     }
 }

@@ -126,6 +126,46 @@ struct CallSwapCommand: CallSubcommand {
     }
 }
 
+/// `ringwake call merge [ID [OTHER]]`
+struct CallMergeCommand: CallSubcommand {
+    static let configuration = CommandConfiguration(
+        "merge", "Merge two calls of an app, so that all hear each other.",
+        examples: """
+            ringwake call merge
+            ringwake call merge 7b0e 91c4
+            """,
+        details: """
+            The app's handler mixes the calls; until it has, 'ringwake call show' lists the
+            request as pending. Calls that are merged are held, resumed and muted together,
+            and end one by one. Both calls have one handler, which has to support it.
+            """)
+
+    @Argument(
+        help: .of("id", "The call's id or its first characters (default: $RINGWAKE_CALL, else the only held call)."),
+        completion: .calls(.merge))
+    var id: String?
+
+    @Argument(
+        help: .of("other", "The other call (default: the connected one, or the only held one)."),
+        completion: .calls(.merge))
+    var other: String?
+
+    @OptionGroup var options: CallOptions
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let client = control.client(in: context)
+        let get = { (reference: CallChoice.Reference) throws(RingwakeError) -> CallMessage in
+            try client.get(RequestTarget("calls", reference.id, query: [("app", reference.app)]))
+        }
+        let call = try options.choice("merge", of: CallChoice.Fit(.unhold), by: client, in: context)
+            .use(id ?? context.environment("RINGWAKE_CALL"), get)
+        let choice = CallChoice(
+            client: client, app: call.app, command: "ringwake call merge \(call.call)", fit: .merging(with: call))
+        let partner = try other.map { (other) throws(RingwakeError) in try choice.use(other, get) } ?? choice.partner()
+        return try post(.merge, to: call.call, CallMerge(with: partner.call), in: context)
+    }
+}
+
 /// `ringwake call VERB [ID] [--end-others | --hold-others]`
 struct OtherCallsCommand<Declaration: CallVerbDeclaration>: CallSubcommand {
     static var configuration: CommandConfiguration { Declaration.configuration(["", " --end-others"]) }

@@ -38,6 +38,8 @@ package struct Call: Hashable, Sendable {
     /// Whether it was to answer itself: that is tried once, and not in a call that a restarted daemon restores, for which
     /// nobody knows whether it was tried.
     private var hasAnsweredItself = false
+    /// The number of the conference that it is in. It has its own number as long as two calls are in it.
+    package private(set) var conference: Int64?
     /// The handler that has the call, or had it at its end. Also a handler that was offered the call and has not
     /// claimed it yet, as the machine's `claimBy` says. Nil while the call is queued, and after it lost its handler.
     package private(set) var handler: WakeID?
@@ -119,6 +121,7 @@ package struct Call: Hashable, Sendable {
         audioConfiguration = progress?.audio?.configuration
         audio = progress?.activation.map { CallAudioState(activation: $0) }
         wasEndedInFocus = progress?.wasEndedInFocus ?? false
+        conference = progress?.conference
         handler = progress?.handler
         claimStarts = progress?.claimStarts ?? 0
         pushes = CallPushes(
@@ -209,7 +212,10 @@ package struct Call: Hashable, Sendable {
         if let stage = next.state.timelineStage { note(stage, at: now) }
         self.restriction = restriction ?? self.restriction
         if before.state.isUnconfirmed { pushes.dropFetched() }
-        if next.hasEnded { pushes.dropAll() }
+        if next.hasEnded {
+            pushes.dropAll()
+            conference = nil
+        }
         switch next.lease {
         case .taken, .offered: return outputs
         case .absent: ringer = .daemon
@@ -275,6 +281,9 @@ package struct Call: Hashable, Sendable {
     mutating func noteHangUp() {
         if [.dialling, .connecting, .connected].contains(machine.state.name) { wasEndedInFocus = true }
     }
+
+    /// Joins a conference; nil: leaves its own.
+    mutating func join(_ conference: Int64?) { self.conference = conference }
 
     /// Stores the handler's configuration of the audio session.
     mutating func configureAudio(_ configuration: AudioSessionConfiguration) { audioConfiguration = configuration }

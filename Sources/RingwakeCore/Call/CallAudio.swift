@@ -71,9 +71,13 @@ extension CallAudioNeeds {
     init(of calls: [Call], isFocusComing: Bool, after former: CallAudioNeeds, processes: (Call) -> Set<Int32>) {
         let current = calls.last { $0.key == former.focus?.call && $0.keepsFocus } ?? calls.last { $0.takesFocus }
         focus = current.map { call in
-            Focus(
+            let others = calls.filter { $0.key != call.key && $0.isInConference(with: call) && $0.takesFocus }
+            var focus = Focus(
                 call: call.key, client: AudioClient(processes: processes(call), name: call.key.app.rawValue),
-                configuration: call.sessionConfiguration, isMuted: call.machine.isMuted)
+                configuration: call.sessionConfiguration,
+                isMuted: ([call] + others).allSatisfy { $0.machine.isMuted })
+            focus.others = others.map(\.key)
+            return focus
         }
         self.isFocusComing = isFocusComing || calls.contains { $0.machine.isComingIntoFocus }
         isAnyCall = !calls.isEmpty

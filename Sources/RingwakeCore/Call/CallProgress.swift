@@ -7,10 +7,11 @@ package struct CallProgress: Hashable, Sendable, Decodable {
     struct Pending: Hashable, Sendable, Decodable {
         let action: CallAction
         let digits: String?
+        let with: CallID?
         let by: Int64
 
         enum CodingKeys: String, CodingKey {
-            case action, digits, by
+            case action, digits, with, by
         }
     }
 
@@ -66,6 +67,8 @@ package struct CallProgress: Hashable, Sendable, Decodable {
     let audio: Audio?
     let activation: Int?
     let wasEndedInFocus: Bool
+    /// The number of its conference.
+    let conference: Int64?
     /// The number of its handler.
     let handlerNumber: UInt64?
     let claimStarts: Int
@@ -86,6 +89,7 @@ package struct CallProgress: Hashable, Sendable, Decodable {
         case dialTime = "dial_time"
         case ringer, audio, activation
         case wasEndedInFocus = "ended_in_focus"
+        case conference
         case handlerNumber = "handler"
         case claimStarts = "claim_starts"
         case pushes
@@ -115,7 +119,7 @@ extension CallProgress {
             until: machine.state.limit?.offset(from: arrival), retryAt: retryAt?.offset(from: arrival), lease: lease,
             claimBy: machine.claimBy?.offset(from: arrival),
             pending: machine.pending.map {
-                Pending(action: $0.action, digits: $0.digits, by: $0.by.offset(from: arrival))
+                Pending(action: $0.action, digits: $0.digits, with: $0.with, by: $0.by.offset(from: arrival))
             },
             isMuted: machine.isMuted, yields: machine.actions.yields,
             reportTime: machine.deadlines.report.saturatingNanoseconds,
@@ -124,7 +128,8 @@ extension CallProgress {
             claimTime: machine.deadlines.claim.saturatingNanoseconds,
             dialTime: machine.isOutgoing ? machine.deadlines.dial.saturatingNanoseconds : nil, ringer: call.ringer,
             audio: call.audioConfiguration.map { Audio($0) }, activation: call.audio?.activation,
-            wasEndedInFocus: call.wasEndedInFocus, handlerNumber: call.handler?.number, claimStarts: call.claimStarts,
+            wasEndedInFocus: call.wasEndedInFocus, conference: call.conference, handlerNumber: call.handler?.number,
+            claimStarts: call.claimStarts,
             pushes: call.pushes.record(from: arrival))
     }
 
@@ -144,6 +149,7 @@ extension CallProgress {
         row.add("claim_by", claimBy)
         row.add("claim_starts", claimStarts)
         row.add("claim_time", claimTime)
+        row.add("conference", conference)
         row.add("connected_time", connectedTime)
         row.add("dial_time", dialTime)
         row.add("ended_in_focus", wasEndedInFocus)
@@ -155,6 +161,7 @@ extension CallProgress {
                 row.add("action", action.action)
                 row.add("by", action.by)
                 row.add("digits", action.digits)
+                row.add("with", action.with?.rawValue)
             }
         }
         row.add("pushes", pushes.write)
@@ -176,6 +183,7 @@ extension CallProgress {
             && [reportTime, actionTime, connectedTime, claimTime, dialTime ?? 0].allSatisfy {
                 (0...Self.longestTime).contains($0)
             }
+            && (conference.map { (1...CallRecord.numbers.upperBound).contains($0) } ?? true)
             && (audio == nil || audio?.configuration != nil) && (activation ?? 0) >= 0
             && (claimBy != nil) == (lease == .lost || lease == .offered)
     }
@@ -225,7 +233,7 @@ extension CallStateMachine {
             case .absent: .absent
             }
         let pending = progress.pending.map {
-            PendingAction($0.action, digits: $0.digits, by: arrival.advanced(byOffset: $0.by))
+            PendingAction($0.action, digits: $0.digits, with: $0.with, by: arrival.advanced(byOffset: $0.by))
         }
         self.init(
             deadlines: deadlines, ringBefore: record.ringBefore, state: state, lease: lease,

@@ -28,6 +28,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
     private let hasVideo: Bool?
     private let supportsHold: Bool?
     private let supportsDTMF: Bool?
+    private let supportsMerge: Bool?
     private let attempt: Int
     private let ringBefore: Int64
     private let ringTime: Int64
@@ -49,6 +50,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
         case hasVideo = "video"
         case supportsHold = "supports_hold"
         case supportsDTMF = "supports_dtmf"
+        case supportsMerge = "supports_merge"
         case attempt
         case ringBefore = "ring_before"
         case ringTime = "ring_time"
@@ -87,6 +89,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
             row.add("ring_time", record.ringTime.saturatingNanoseconds)
             row.add("supports_dtmf", record.update.supportsDTMF)
             row.add("supports_hold", record.update.supportsHold)
+            row.add("supports_merge", record.update.supportsMerge)
             row.add("times") { times in
                 for entry in record.timeline.dropFirst() {
                     times.add(entry.stage.rawValue, entry.at.offset(from: arrival))
@@ -129,6 +132,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
         record.update.answersItself = answersItself
         record.update.supportsHold = supportsHold
         record.update.supportsDTMF = supportsDTMF
+        record.update.supportsMerge = supportsMerge
         record.collapseID = collapseID
         record.isEmergency = isEmergency ?? false
         record.receivedWallClock = receivedWallClock

@@ -85,7 +85,7 @@ package struct CallStateMachine: Hashable, Sendable {
         switch state.name {
         case .queued: isOutgoing
         case .answering, .dialling, .connecting, .connected: true
-        default: isAsked(.unhold)
+        default: isAsked(.unhold) || isAsked(.merge)
         }
     }
 
@@ -242,11 +242,11 @@ package struct CallStateMachine: Hashable, Sendable {
         case (.connected(let until), .hold):
             try actions.answered(action, isFulfilled: true, in: state, lease)
             return enter(.held(until: until))
-        case (.held(let until), .unhold):
+        case (.held(let until), .unhold), (.held(let until), .merge):
             try actions.answered(action, isFulfilled: true, in: state, lease)
             return enter(.connected(until: until)) + holdIfDue(at: now)
         case (.connected, .mute), (.held, .mute), (.connecting, .mute), (.connected, .unmute), (.held, .unmute),
-            (.connecting, .unmute), (.connected, .dtmf), (.held, .dtmf):
+            (.connecting, .unmute), (.connected, .dtmf), (.held, .dtmf), (.connected, .merge):
             try actions.answered(action, isFulfilled: true, in: state, lease)
             return [.changed]
         default:
@@ -294,12 +294,18 @@ package struct CallStateMachine: Hashable, Sendable {
         case .woken, .reported, .confirmed:
             lease == .taken ? fallBack(fallback, detail, at: now) + [.strike(failure)] : []
         case .ringing, .answering, .connected, .held, .connecting:
-            lease.lose(claimBy: now.advanced(by: deadlines.claim)) ? [.changed, .strike(failure)] : []
+            loseHandler(at: now) ? [.changed, .strike(failure)] : []
         // It may have reached the other side, so no other handler calls there again.
         case .dialling: finish(.handlerFailed, detail) + [.strike(failure)]
         case .ending(let reason, _): finish(reason)
         case .queued, .ended: []
         }
+    }
+
+    private mutating func loseHandler(at now: BootInstant) -> Bool {
+        // Another handler may not have the call that it was to be merged with.
+        actions.withdraw(.merge)
+        return lease.lose(claimBy: now.advanced(by: deadlines.claim))
     }
 
     /// The handler left, and may never have seen the call. The call is queued for another one.
@@ -336,7 +342,7 @@ package struct CallStateMachine: Hashable, Sendable {
         switch state {
         case .woken, .reported, .confirmed: lease == .taken ? enter(.queued) : []
         case .ringing, .answering, .connected, .held, .connecting:
-            lease.lose(claimBy: now.advanced(by: deadlines.claim)) ? [.changed] : []
+            loseHandler(at: now) ? [.changed] : []
         case .dialling: finish(.handlerFailed, "its handler ended with ringwaked while it called the other side")
         case .ending(let reason, _): finish(reason)
         case .queued, .ended: []

@@ -12,6 +12,8 @@ package struct CallUpdate: Hashable, Sendable {
     package var supportsHold: Bool?
     /// Whether the handler can play digits in it, as far as it has said; CallKit's `supportsDTMF`.
     package var supportsDTMF: Bool?
+    /// Whether the handler can mix it with another call; CallKit's `supportsGrouping`. A handler that doesn't say so can't.
+    package var supportsMerge: Bool?
     /// Whether the call answers itself: its app's policy says so of this caller.
     package var answersItself: Bool?
     /// The class that keeps from reading who called. The journal has it, and it can be read when the class is available.
@@ -39,6 +41,7 @@ package struct CallUpdate: Hashable, Sendable {
         identifiedAs = newer.identifiedAs ?? identifiedAs
         supportsHold = newer.supportsHold ?? supportsHold
         supportsDTMF = newer.supportsDTMF ?? supportsDTMF
+        supportsMerge = newer.supportsMerge ?? supportsMerge
         answersItself = newer.answersItself ?? answersItself
     }
 

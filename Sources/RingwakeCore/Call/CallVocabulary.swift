@@ -90,6 +90,8 @@ package enum CallAction: String, Sendable, Codable, CaseIterable {
     case unmute
     /// Play digits to the peer (RFC 4733); CallKit's `CXPlayDTMFCallAction`.
     case dtmf
+    /// Mix the call with another one that the handler has, so that all hear each other; CallKit's `CXSetGroupCallAction`.
+    case merge
 }
 
 /// The maximum duration of each state of a call.

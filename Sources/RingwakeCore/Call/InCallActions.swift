@@ -3,12 +3,15 @@ package struct PendingAction: Hashable, Sendable {
     package let action: CallAction
     /// Of `dtmf`: the digits to play, one or more of `0`-`9`, `*`, `#`, `A`-`D`, and `,` for a pause.
     package let digits: String?
+    /// Of `merge`: the call to mix it with.
+    package let with: CallID?
     /// The deadline for the handler's fulfill or fail.
     package let by: BootInstant
 
-    package init(_ action: CallAction, digits: String? = nil, by: BootInstant) {
+    package init(_ action: CallAction, digits: String? = nil, with: CallID? = nil, by: BootInstant) {
         self.action = action
         self.digits = digits
+        self.with = with
         self.by = by
     }
 
@@ -30,7 +33,7 @@ package struct PendingAction: Hashable, Sendable {
     }
 }
 
-/// The user's requests to a connected or held call that its handler must do: hold, resume, mute, play digits.
+/// The user's requests to a connected or held call that its handler must do: hold, resume, mute, play digits, merge.
 struct InCallActions: Hashable, Sendable {
     typealias State = CallStateMachine.State
     typealias Lease = CallStateMachine.Lease
@@ -65,6 +68,7 @@ struct InCallActions: Hashable, Sendable {
         _ isOn: Bool, in state: State, _ lease: Lease, by deadline: BootInstant
     ) throws(Refusal) -> PendingAction? {
         let (action, opposite): (CallAction, CallAction) = isOn ? (.hold, .unhold) : (.unhold, .hold)
+        guard !contains(.merge) else { throw Refusal(state: state, why: .alreadyAsked(.merge)) }
         switch state.name {
         case .connected where isOn, .held where !isOn:
             return try request(action, unless: action, in: state, lease, by: deadline)
@@ -101,12 +105,24 @@ struct InCallActions: Hashable, Sendable {
         return action
     }
 
+    /// The user merges the call with another one.
+    mutating func merge(
+        with other: CallID, in state: State, _ lease: Lease, by deadline: BootInstant
+    ) throws(Refusal) -> PendingAction {
+        guard [.connected, .held].contains(state.name) else { throw Refusal(state: state) }
+        for asked in [CallAction.hold, .unhold] where contains(asked) {
+            throw Refusal(state: state, why: .alreadyAsked(asked))
+        }
+        return try request(.merge, with: other, unless: .merge, in: state, lease, by: deadline)
+    }
+
     private mutating func request(
-        _ action: CallAction, unless asked: CallAction, in state: State, _ lease: Lease, by deadline: BootInstant
+        _ action: CallAction, with other: CallID? = nil, unless asked: CallAction, in state: State, _ lease: Lease,
+        by deadline: BootInstant
     ) throws(Refusal) -> PendingAction {
         guard !contains(asked) else { throw Refusal(state: state, why: .alreadyAsked(asked)) }
         guard lease == .taken else { throw Refusal(state: state, why: .unclaimed) }
-        let action = PendingAction(action, by: deadline)
+        let action = PendingAction(action, with: other, by: deadline)
         pending.append(action)
         return action
     }
@@ -152,9 +168,17 @@ struct InCallActions: Hashable, Sendable {
 
     mutating func removeAll() { pending = [] }
 
+    /// These are no longer needed, or possible. Returns whether one was asked for.
+    @discardableResult
+    mutating func withdraw(_ actions: CallAction...) -> Bool {
+        let count = pending.count
+        pending.removeAll { actions.contains($0.action) }
+        return pending.count != count
+    }
+
     /// Gives the handler until `deadline` at least.
     mutating func extend(to deadline: BootInstant) {
-        pending = pending.map { PendingAction($0.action, digits: $0.digits, by: max($0.by, deadline)) }
+        pending = pending.map { PendingAction($0.action, digits: $0.digits, with: $0.with, by: max($0.by, deadline)) }
     }
 }
 
@@ -180,6 +204,28 @@ extension CallStateMachine {
     package mutating func play(_ digits: String, at now: BootInstant) throws(Refusal) -> [Output] {
         Self.changed(asking: try actions.play(digits, in: state, lease, deadlines.action, at: now))
     }
+
+    /// The user merges the call with another one of its handler.
+    package mutating func merge(with other: CallID, at now: BootInstant) throws(Refusal) -> [Output] {
+        Self.changed(asking: try actions.merge(with: other, in: state, lease, by: actBy(now)))
+    }
+
+    /// The handler has mixed another call with this one, so this one is heard too.
+    package mutating func merged(at now: BootInstant) -> [Output] {
+        guard case .held(let until) = state else { return [] }
+        actions.withdraw(.hold, .unhold)
+        return enter(.connected(until: until)) + holdIfDue(at: now)
+    }
+
+    /// Its media have gone with its handler, and other calls are heard.
+    package mutating func setAside() -> [Output] {
+        guard case .connected(let until) = state else { return [] }
+        actions.withdraw(.hold, .unhold)
+        return enter(.held(until: until))
+    }
+
+    /// The call is not merged with another one now.
+    package mutating func withdrawMerge() -> [Output] { actions.withdraw(.merge) ? [.changed] : [] }
 
     /// A cellular call began: the call is held now, or as soon as that is possible.
     package mutating func yield(at now: BootInstant) -> [Output] {

@@ -327,6 +327,7 @@ struct CallAssigner: Hashable, Sendable {
             engine.calls.change(key) { $0.assign(to: wake) }
         }
         effects += engine.settle(key, at: now) { machine throws(Refusal) in try machine.claim(at: now) }
+        effects += engine.leaveConferenceOfOthers(key, at: now)
         return effects + notifyHandler(of: key, at: now)
     }
 

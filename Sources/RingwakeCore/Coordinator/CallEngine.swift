@@ -41,7 +41,7 @@ struct CallEngine: Hashable, Sendable {
         _ input: (inout CallStateMachine) throws(Refusal) -> [CallStateMachine.Output]
     ) -> [Effect] {
         var call = call
-        let former = call.handler
+        let former = call
         do {
             let outputs = try call.apply(
                 at: now, noting: stage, by: standIn, updating: update, restricting: restriction, input)
@@ -54,8 +54,9 @@ struct CallEngine: Hashable, Sendable {
     }
 
     private mutating func follow(
-        _ outputs: [CallStateMachine.Output], of call: Call, _ former: WakeID?, isCharged: Bool, at now: BootInstant
+        _ outputs: [CallStateMachine.Output], of call: Call, _ before: Call, isCharged: Bool, at now: BootInstant
     ) -> [Effect] {
+        let former = before.handler
         var effects: [Effect] = []
         var isReported = false
         for output in outputs {
@@ -81,19 +82,24 @@ struct CallEngine: Hashable, Sendable {
             if stop.isEmpty, isReleased, let former { effects.append(.releaseHandler(former)) }
         }
         if case .lost = call.machine.lease { waitForClaim(call, at: now) }
+        if hasEnded, let conference = before.conference { effects += dissolve(conference) }
         if hasEnded, call.wasEndedInFocus { effects += resumeHeld(at: now) }
         return effects
     }
 
-    /// Resumes the one held call after the user hung up. Not after the other side hung up, because the user might be
-    /// overheard, nor if several calls are held, because either could be meant.
+    /// Resumes the one held call, or the one held conference, after the user hung up. Not after the other side hung up,
+    /// because the user might be overheard, nor if several are held, because either could be meant.
     private mutating func resumeHeld(at now: BootInstant) -> [Effect] {
         guard request == nil, !isCellularActive, !calls.active.values.contains(where: { $0.machine.isOnTheLine }) else {
             return []
         }
-        let held = calls.active.values.filter { $0.machine.state.name == .held }
-        guard held.count == 1, let call = held.first, call.machine.lease == .taken else { return [] }
-        return settle(call.key, at: now) { machine throws(Refusal) in try machine.unhold(at: now) }
+        let held = calls.inOrder { $0.machine.state.name == .held }
+        guard let first = held.first, held.allSatisfy({ $0.machine.lease == .taken }),
+            held.dropFirst().allSatisfy({ $0.isInConference(with: first) })
+        else { return [] }
+        return held.flatMap { call in
+            settle(call.key, at: now) { machine throws(Refusal) in try machine.unhold(at: now) }
+        }
     }
 
     /// Whether a call is in progress, including a cellular one. A further ringing call is then a waiting call.
@@ -174,6 +180,7 @@ struct CallEngine: Hashable, Sendable {
 
     mutating func apply(_ event: Event, at now: BootInstant) -> [Effect] {
         switch event {
+        case .fulfilled(let key, .merge, let wake, _): return fulfillMerge(key, by: wake, at: now)
         case .fulfilled(let key, let action, let wake, let audio):
             let effects = settle(key, at: now, by: wake) { machine throws(Refusal) in
                 try machine.fulfill(action, at: now)
@@ -214,10 +221,18 @@ struct CallEngine: Hashable, Sendable {
             if wake != nil, !isMuted, let call = calls[key], call.handler == wake, !call.policy.maySelfAnswer {
                 return [.refused(.notForApp(key))]
             }
-            return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.mute(isMuted, at: now) }
+            let effects = settle(key, at: now, by: wake) { machine throws(Refusal) in
+                try machine.mute(isMuted, at: now)
+            }
+            guard !effects.contains(where: \.isRefusal) else { return effects }
+            return effects
+                + doToOthers(inConferenceOf: key, at: now) { machine throws(Refusal) in
+                    try machine.mute(isMuted, at: now)
+                }
         case .digitsRequested(let key, let digits, let wake):
             if let refusal = unsupported(.dtmf, in: key) { return [refusal] }
             return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.play(digits, at: now) }
+        case .mergeRequested(let key, let other, let wake): return merge(key, with: other, by: wake, at: now)
         case .cellularChanged(let isActive): return cellularChanged(isActive, at: now)
         case .networkChanged: return calls.inOrder(\.hasPeerOnTheLine).map { .reportPath($0.key) }
         default:
@@ -258,7 +273,12 @@ struct CallEngine: Hashable, Sendable {
             effects = drop(request, at: now)
         }
         if let refusal = unsupported(.hold, in: key) { return [refusal] }
-        return effects + settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.hold(at: now) }
+        effects += settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.hold(at: now) }
+        guard !effects.contains(where: \.isRefusal) else { return effects }
+        return effects
+            + doToOthers(inConferenceOf: key, at: now) { machine throws(Refusal) in
+                machine.state.name == .connected ? try machine.hold(at: now) : []
+            }
     }
 
     private mutating func unhold(
@@ -360,7 +380,10 @@ struct CallEngine: Hashable, Sendable {
     private mutating func cellularChanged(_ isActive: Bool, at now: BootInstant) -> [Effect] {
         guard isActive != isCellularActive else { return [] }
         isCellularActive = isActive
-        return calls.inOrder { _ in true }.flatMap { call -> [Effect] in
+        // A held call can't be heard again now.
+        let withdrawn =
+            isActive ? calls.inOrder { _ in true }.flatMap { settle($0.key, at: now) { $0.withdrawMerge() } } : []
+        let changed = calls.inOrder { _ in true }.flatMap { call -> [Effect] in
             let key = call.key
             guard isActive, !call.isEmergency else { return settle(key, at: now) { $0.yieldNoMore() } }
             switch call.policy.whenCellular {
@@ -372,17 +395,6 @@ struct CallEngine: Hashable, Sendable {
                 return settle(key, at: now) { machine throws(Refusal) in try machine.end(at: now) }
             }
         }
-    }
-}
-
-extension EventRefusal {
-    init(_ refusal: CallStateMachine.Refusal, _ key: CallKey) {
-        self =
-            switch refusal.why {
-            case .state: .wrongState(key, refusal.state)
-            case .alreadyAsked(let action): .alreadyAsked(key, action)
-            case .unclaimed: .unclaimed(key)
-            case .badDigits: .badDigits(key)
-            }
+        return withdrawn + changed
     }
 }

@@ -95,8 +95,22 @@ package enum EventRefusal: Error, Hashable, Sendable {
     case knownCall(CallKey)
     /// The handler can't do this in the call, as it has said.
     case unsupported(CallKey, CallAction)
+    /// The call belongs to another handler than the call that it was to be merged with.
+    case otherHandler(CallKey)
     /// The app's policy leaves it to the user to let the microphone be heard.
     case notForApp(CallKey)
     /// The device has a cellular call, so no other one can be begun.
     case cellularCall(CallKey)
+}
+
+extension EventRefusal {
+    init(_ refusal: CallStateMachine.Refusal, _ key: CallKey) {
+        self =
+            switch refusal.why {
+            case .state: .wrongState(key, refusal.state)
+            case .alreadyAsked(let action): .alreadyAsked(key, action)
+            case .unclaimed: .unclaimed(key)
+            case .badDigits: .badDigits(key)
+            }
+    }
 }

@@ -75,6 +75,8 @@ package enum Event: Hashable, Sendable {
     case muteRequested(CallKey, Bool, by: WakeID? = nil)
     /// The user plays digits.
     case digitsRequested(CallKey, String, by: WakeID? = nil)
+    /// The user merges the call with another one of its handler.
+    case mergeRequested(CallKey, with: CallID, by: WakeID? = nil)
     /// The first cellular call of the device has begun, or the last one has ended.
     case cellularChanged(isActive: Bool)
     /// The configuration was read again, with these policies of all apps.

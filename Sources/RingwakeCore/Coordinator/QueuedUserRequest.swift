@@ -44,7 +44,13 @@ extension CallEngine {
     /// Added to the deadlines of the other calls, because they may be applied a little late.
     private static let waitMargin = Duration.seconds(1)
 
-    func inTheWay(of key: CallKey) -> [Call] { calls.inOrder { $0.key != key && $0.machine.isOnTheLine } }
+    /// The calls on the line, but for those of the call's own conference.
+    func inTheWay(of key: CallKey) -> [Call] {
+        let call = calls.active[key]
+        return calls.inOrder {
+            $0.key != key && $0.machine.isOnTheLine && call?.isInConference(with: $0) != true
+        }
+    }
 
     func refusalToQueue(
         for key: CallKey, _ action: CallAction, _ others: OtherCalls, by wake: WakeID? = nil, byRule: Bool = false
@@ -122,20 +128,26 @@ extension CallEngine {
         if progress == .blocked { return (drop(request, at: now), nil) }
         if request.action == .start { return ([], request) }
         let isAnswer = request.action == .answer
-        let effects = settle(
+        var effects = settle(
             key, at: now, by: request.handler, noting: isAnswer ? .answered : nil,
             insteadOfUser: request.isByRule ? .rule : nil
         ) { machine throws(Refusal) in
             isAnswer ? try machine.answer(at: now) : try machine.unhold(at: now)
         }
-        return effects.contains(where: \.isRefusal) ? ([.othersStayed(key)], nil) : (effects, request)
+        guard !effects.contains(where: \.isRefusal) else { return ([.othersStayed(key)], nil) }
+        if !isAnswer {
+            effects += doToOthers(inConferenceOf: key, at: now) { machine throws(Refusal) in
+                machine.state.name == .held ? try machine.unhold(at: now) : []
+            }
+        }
+        return (effects, request)
     }
 }
 
 extension Call {
     /// Whether its handler can be asked to hold it, or already was.
     var canBeHeld: Bool {
-        machine.state.name == .connected && update.supportsHold != false
+        machine.state.name == .connected && update.supportsHold != false && !machine.isAsked(.merge)
             && (machine.lease == .taken || machine.isAsked(.hold))
     }
 

@@ -9,7 +9,7 @@ extension AudioStatusMessage {
         self.init(backend: program.way.backend, state: "idle")
         (pid, output) = (program.child, arbiter.chosenOutput)
         sessions = arbiter.sessions.count + (arbiter.call.state == .idle ? 0 : 1)
-        call = arbiter.activeCall != nil
+        call = !arbiter.activeCalls.isEmpty
         active = arbiter.sessions.values.count { $0.machine.state.name == .active } + (call ? 1 : 0)
         let held = program.effects
         let isRestoring = held.count > 0 && (held.isRestoring || arbiter.engine.isUndoing)

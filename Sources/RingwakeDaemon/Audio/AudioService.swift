@@ -73,7 +73,8 @@ final class AudioService {
         // The daemon's children (handlers, ring commands) are never muted or paused, unless they have a session.
         new.exempt.insert(getpid())
         guard new != needs else { return }
-        if new.focus?.call != needs.focus?.call { activationAsked = new.focus.map { _ in calls.now } }
+        let goesOn = new.focus.map { needs.focus?.continues(as: $0) == true } ?? false
+        if !goesOn { activationAsked = new.focus.map { _ in calls.now } }
         needs = new
         submit(.calls(new))
     }

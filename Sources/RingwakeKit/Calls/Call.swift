@@ -29,6 +29,11 @@ public struct Call: Identifiable, Hashable, Sendable {
     public internal(set) var supportsHolding: Bool
     /// Whether the app can play digits in the call; CallKit's `supportsDTMF`.
     public internal(set) var supportsDTMF: Bool
+    /// Whether the app can mix the call with another one; CallKit's `supportsGrouping`.
+    public internal(set) var supportsMerging: Bool
+    /// The number of the conference that the call is in: the app mixes all of its calls that have this number. Nil if the
+    /// call is in none.
+    public internal(set) var conference: Int64?
     /// Whether the call belongs to this process: it got the call's push, or has reported or claimed the call. No other
     /// process acts on it.
     public internal(set) var isOwn: Bool
@@ -36,7 +41,8 @@ public struct Call: Identifiable, Hashable, Sendable {
     package init(
         id: ID, app: String, isOutgoing: Bool = false, state: CallState, endReason: CallEndReason? = nil,
         caller: String? = nil, callerName: String? = nil, hasVideo: Bool = false, identifiedAs: String? = nil,
-        isMuted: Bool = false, supportsHolding: Bool = true, supportsDTMF: Bool = true, isOwn: Bool = false
+        isMuted: Bool = false, supportsHolding: Bool = true, supportsDTMF: Bool = true,
+        supportsMerging: Bool = false, conference: Int64? = nil, isOwn: Bool = false
     ) {
         self.id = id
         self.app = app
@@ -50,6 +56,8 @@ public struct Call: Identifiable, Hashable, Sendable {
         self.isMuted = isMuted
         self.supportsHolding = supportsHolding
         self.supportsDTMF = supportsDTMF
+        self.supportsMerging = supportsMerging
+        self.conference = conference
         self.isOwn = isOwn
     }
 }
@@ -66,15 +74,19 @@ public struct CallUpdate: Hashable, Sendable {
     public var supportsHolding: Bool?
     /// Whether the app can play digits in the call; at first it can.
     public var supportsDTMF: Bool?
+    /// Whether the app can mix the call with another one that it has; at first it can't, and is not asked to
+    /// (``CallAction/Kind/merge``).
+    public var supportsMerging: Bool?
 
     public init(
         caller: String? = nil, callerName: String? = nil, hasVideo: Bool? = nil, supportsHolding: Bool? = nil,
-        supportsDTMF: Bool? = nil
+        supportsDTMF: Bool? = nil, supportsMerging: Bool? = nil
     ) {
         self.caller = caller
         self.callerName = callerName
         self.hasVideo = hasVideo
         self.supportsHolding = supportsHolding
         self.supportsDTMF = supportsDTMF
+        self.supportsMerging = supportsMerging
     }
 }

@@ -27,6 +27,9 @@ public struct CallAction: Identifiable, Sendable {
         public static let unmute = Kind(rawValue: "unmute")
         /// Play ``CallAction/digits`` to the peer (RFC 4733).
         public static let dtmf = Kind(rawValue: "dtmf")
+        /// Mix the call with ``CallAction/otherCall``, so that all hear each other, and resume the one that is held;
+        /// CallKit's `CXSetGroupCallAction`. If that one is in a conference already, the call joins it.
+        public static let merge = Kind(rawValue: "merge")
     }
 
     /// Distinguishes the actions of a client.
@@ -40,6 +43,8 @@ public struct CallAction: Identifiable, Sendable {
     public let kind: Kind
     /// The digits to play: `0` to `9`, `*`, `#`, `A` to `D`, and `,` for a pause. Empty except with the kind `dtmf`.
     public let digits: String
+    /// With the kind `merge`: the call to mix this one with; CallKit's `callUUIDToGroupWith`.
+    public let otherCall: Call.ID?
     /// The time by which you have to fulfil or fail it.
     public let deadline: ContinuousClock.Instant
     let requests: CallRequests

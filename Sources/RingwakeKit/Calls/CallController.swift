@@ -90,6 +90,7 @@ public final class CallController: Sendable {
             case .answer(let others): (.answer, controlJSON(CallAnswer(others: others?.rawValue)))
             case .unhold(let others): (.unhold, controlJSON(CallAnswer(others: others?.rawValue)))
             case .dtmf(let digits): (.dtmf, controlJSON(CallDigits(digits: digits)))
+            case .merge(let other): (.merge, controlJSON(CallMerge(with: other.rawValue)))
             case .decline: (.decline, [])
             case .end: (.end, [])
             case .hold: (.hold, [])

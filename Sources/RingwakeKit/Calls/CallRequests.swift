@@ -73,7 +73,9 @@ struct CallRequests: Sendable {
             // ends the call.
             _ = try await send(
                 action.call, isDone ? .fulfill : .fail, controlJSON(result), isRepeatable: action.kind != .dtmf
-            ) { message in !message.pending.contains { $0.action == name } }
+            ) { message in
+                !message.pending.contains { $0.action == name } && (action.kind != .merge || message.conference != nil)
+            }
             outcome = isDone ? .fulfilled : .failed
             failure = nil
         } catch {
@@ -139,7 +141,8 @@ extension CallReport {
     fileprivate init(_ update: CallUpdate, ring: Bool? = nil) {
         self.init(
             caller: update.caller, callerName: update.callerName, video: update.hasVideo,
-            supportsHold: update.supportsHolding, supportsDTMF: update.supportsDTMF, ring: ring)
+            supportsHold: update.supportsHolding, supportsDTMF: update.supportsDTMF,
+            supportsMerge: update.supportsMerging, ring: ring)
     }
 }
 
@@ -164,6 +167,7 @@ extension Call {
             state: message.callState, endReason: message.reason.map { CallEndReason(rawValue: $0) },
             caller: message.caller, callerName: message.callerName, hasVideo: message.video,
             identifiedAs: message.identifiedAs, isMuted: message.muted,
-            supportsHolding: message.supportsHold ?? true, supportsDTMF: message.supportsDTMF ?? true)
+            supportsHolding: message.supportsHold ?? true, supportsDTMF: message.supportsDTMF ?? true,
+            supportsMerging: message.supportsMerge ?? false, conference: message.conference)
     }
 }

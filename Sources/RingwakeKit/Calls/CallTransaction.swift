@@ -11,6 +11,7 @@ public struct CallTransaction: Hashable, Sendable {
             case mute
             case unmute
             case dtmf(String)
+            case merge(Call.ID)
         }
 
         public let call: Call.ID
@@ -45,6 +46,11 @@ public struct CallTransaction: Hashable, Sendable {
         /// Play 1 to 32 digits: `0` to `9`, `*`, `#`, `A` to `D`, and `,` for a pause.
         public static func playDigits(_ digits: String, to call: Call.ID, app: String? = nil) -> Step {
             Step(call, app, .dtmf(digits))
+        }
+        /// Merge the call with another one of the same app: one of them connected, the other held, or both in
+        /// conferences; CallKit's `CXSetGroupCallAction`. Both have ``Call/supportsMerging``, and one handler has them.
+        public static func merge(_ call: Call.ID, with other: Call.ID, app: String? = nil) -> Step {
+            Step(call, app, .merge(other))
         }
     }
 

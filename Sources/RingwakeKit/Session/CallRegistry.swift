@@ -176,6 +176,8 @@ struct CallRegistry: Sendable {
         entry.call.isMuted = status.isMuted
         entry.call.supportsHolding = status.supportsHolding
         entry.call.supportsDTMF = status.supportsDTMF
+        entry.call.supportsMerging = status.supportsMerging
+        entry.call.conference = status.conference
         entry.isLost = status.claimWithin != nil
         if status.state != .queued, status.state != .woken { entry.fetched = [] }
         let isClaimed = entry.isBeingClaimed && status.claimWithin == nil
@@ -202,6 +204,7 @@ struct CallRegistry: Sendable {
         let reason = status.endReason ?? .failed
         call.state = .ended
         call.endReason = reason
+        call.conference = nil
         call.takeOther(of: status)
         calls[status.call] = nil
         if let number = status.number ?? known?.number { publishedEnds.insert(number) }
@@ -272,7 +275,9 @@ struct CallRegistry: Sendable {
         if entry.pending.count > Self.maximumPending { entry.pending.removeFirst() }
         calls[call] = entry
         return [
-            .action(call, kind, digits: digits, number: number, within: .milliseconds(max(0, action.deadlineMs)))
+            .action(
+                call, kind, digits: digits, with: action.with.map { Call.ID(rawValue: $0) }, number: number,
+                within: .milliseconds(max(0, action.deadlineMs)))
         ]
     }
 

@@ -101,10 +101,10 @@ final class SessionDriver {
             state.connection.notify(connection)
         case .resumeRequests: requests.connected()
         case .push(let push): state.pushes.publish(.incomingPush(push))
-        case .action(let call, let kind, let digits, let number, let within):
+        case .action(let call, let kind, let digits, let other, let number, let within):
             state.actions.publish(
                 CallAction(
-                    id: CallAction.ID(number: number), call: call, kind: kind, digits: digits,
+                    id: CallAction.ID(number: number), call: call, kind: kind, digits: digits, otherCall: other,
                     deadline: .now.advanced(by: within), requests: CallRequests(requests: DaemonRequests(queue: queue)))
             )
         case .event(let event): state.events.publish(event)

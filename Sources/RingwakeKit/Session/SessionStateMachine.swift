@@ -38,7 +38,7 @@ struct SessionStateMachine: Sendable {
         /// Sends the requests that wait for the daemon.
         case resumeRequests
         case push(IncomingPush)
-        case action(Call.ID, CallAction.Kind, digits: String, number: UInt64, within: Duration)
+        case action(Call.ID, CallAction.Kind, digits: String, with: Call.ID?, number: UInt64, within: Duration)
         case event(CallEvent)
         case fetchPushes
         case fetchCredentials

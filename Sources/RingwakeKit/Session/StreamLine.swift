@@ -34,6 +34,8 @@ struct CallStatus: Sendable, Equatable {
     var isMuted = false
     var supportsHolding = true
     var supportsDTMF = true
+    var supportsMerging = false
+    var conference: Int64?
     var claimWithin: Duration?
 
     init(_ event: EventMessage.CallChange) {
@@ -49,6 +51,8 @@ struct CallStatus: Sendable, Equatable {
         isMuted = event.muted
         supportsHolding = event.supportsHold ?? true
         supportsDTMF = event.supportsDTMF ?? true
+        supportsMerging = event.supportsMerge ?? false
+        conference = event.conference
         claimWithin = event.claimMs.map { .milliseconds(max(0, $0)) }
     }
 

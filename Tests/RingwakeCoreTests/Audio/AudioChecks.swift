@@ -10,7 +10,7 @@ struct AudioChecks {
     private(set) var choicesSent: [UInt64] = []
     /// Choices of an output that have not been answered.
     private(set) var choices: Set<UInt64> = []
-    private(set) var activeCall: CallKey?
+    private(set) var activeCalls: Set<CallKey> = []
     /// Sessions whose clients were told of the begin of an interruption and not of its end.
     private(set) var interrupted: Set<AudioSessionID> = []
     private(set) var isEngineThere = false
@@ -97,14 +97,12 @@ struct AudioChecks {
         case .send: expect(isEngineThere, "nobody is there to hear it")
         case .answer(let id, let result): lookAtAnswer(to: id, isSuccess: result.isSuccess)
         case .call(let key, .activated):
-            expect(activeCall == nil, "every activation is followed by a deactivation before the next")
-            activeCall = key
+            expect(activeCalls.insert(key).inserted, "every activation is followed by a deactivation before the next")
         case .call(let key, .deactivated):
-            expect(activeCall == key, "no deactivation without an activation")
-            activeCall = nil
+            expect(activeCalls.remove(key) != nil, "no deactivation without an activation")
         case .call(let key, .routeChanged(_, let previous, let current)):
-            expect(activeCall == key && previous != current, "the route of the active call, and another")
-        case .call(let key, .failed): expect(activeCall != key, "it was told to be active")
+            expect(activeCalls.contains(key) && previous != current, "the route of the active call, and another")
+        case .call(let key, .failed): expect(!activeCalls.contains(key), "it was told to be active")
         case .notify(let id, let notice): look(at: notice, to: id)
         case .refused, .problem: break
         }
@@ -137,8 +135,9 @@ struct AudioChecks {
         expect(choices.count <= AudioArbiter.maximumChoices, "choices are bounded")
         let plan = arbiter.plan
         look(at: plan, of: arbiter)
-        expect(arbiter.activeCall == nil || arbiter.activeCall == activeCall, "the call was told that it is active")
-        expect(activeCall == nil || arbiter.activeCall != nil || isDeactivating(arbiter), "or that it is not")
+        let active = Set(arbiter.activeCalls)
+        expect(active.isEmpty || active == activeCalls, "the calls were told that they are active")
+        expect(activeCalls.isEmpty || !active.isEmpty || isDeactivating(arbiter), "or that they are not")
         let alone = arbiter.sessions.values.filter {
             $0.machine.state.name == .active && !$0.configuration.isMixable
         }

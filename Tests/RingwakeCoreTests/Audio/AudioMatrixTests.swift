@@ -83,7 +83,7 @@ struct AudioMatrixTests {
         scenario.call()
         let id = scenario.open(asked)
         let effects = scenario.activate(id)
-        #expect(scenario.arbiter.activeCall == AudioScenario.key() && effects.calls.isEmpty)
+        #expect(scenario.arbiter.activeCalls == [AudioScenario.key()] && effects.calls.isEmpty)
         guard isAllowed else {
             #expect(effects.failures(of: id) == [.insufficientPriority] && scenario.state(id) == .inactive)
             return

@@ -50,7 +50,7 @@ struct AudioRandomOrderTests {
         }
         #expect(scenario.checks.open.values.allSatisfy { $0.isEmpty }, "every request was answered")
         #expect(scenario.checks.choices.isEmpty, "every choice was answered")
-        #expect(scenario.checks.activeCall == nil && !scenario.checks.isEngineThere)
+        #expect(scenario.checks.activeCalls.isEmpty && !scenario.checks.isEngineThere)
         #expect(scenario.arbiter.engine.state == .absent && scenario.arbiter.call.state == .idle)
         #expect(scenario.arbiter.plan.isEmpty && scenario.arbiter.planInForce.isEmpty)
     }
@@ -89,10 +89,14 @@ struct AudioRandomOrderTests {
         switch Int.random(in: 0..<8, using: &random) {
         case 0, 1: needs.focus = nil
         case 2, 3:
-            let name = ["one", "two", "three"].randomElement(using: &random) ?? "one"
-            needs.focus = AudioScenario.focus(
+            let names = ["one", "two", "three"].shuffled(using: &random)
+            let name = names[0]
+            var focus = AudioScenario.focus(
                 name, process: Int32.random(in: 1..<10, using: &random), isMuted: Bool.random(using: &random),
                 as: random.isOne(in: 5) ? .music : .chat)
+            let count = random.isOne(in: 2) ? Int.random(in: 1..<names.count, using: &random) : 0
+            focus.others = names.dropFirst().prefix(count).map { AudioScenario.key($0) }
+            needs.focus = focus
         case 4: needs.isFocusComing.toggle()
         case 5: needs.isRinging.toggle()
         case 6: needs.isAnyCall.toggle()

@@ -78,7 +78,7 @@ struct CallSessionTests {
         #expect(session?.isMuted == true && session?.client.processes == [500] && session?.others == .interrupt)
         let done = scenario.applied(AudioScenario.headset)
         #expect(done == [.call(AudioScenario.key(), .activated(AudioScenario.headset))])
-        #expect(scenario.arbiter.activeCall == AudioScenario.key() && scenario.arbiter.nextDeadline == nil)
+        #expect(scenario.arbiter.activeCalls == [AudioScenario.key()] && scenario.arbiter.nextDeadline == nil)
     }
 
     @Test("Rule 2: not fulfilled: the focus that was to come does not, and nothing was done")
@@ -94,7 +94,7 @@ struct CallSessionTests {
         scenario.call()
         let begun = scenario.calls { $0 = .none }
         #expect(begun.calls.isEmpty && scenario.asked?.resumes == true)
-        #expect(scenario.asked?.plan.sessions.isEmpty == true && scenario.arbiter.activeCall == nil)
+        #expect(scenario.asked?.plan.sessions.isEmpty == true && scenario.arbiter.activeCalls.isEmpty)
         let done = scenario.applied()
         #expect(
             done == [
@@ -304,7 +304,7 @@ struct CallSessionTests {
         scenario.call()
         scenario.calls { $0.focus = AudioScenario.focus(isMuted: true) }
         let effects = scenario.refused()
-        #expect(effects.calls.isEmpty && effects.count == 1 && scenario.arbiter.activeCall != nil)
+        #expect(effects.calls.isEmpty && effects.count == 1 && !scenario.arbiter.activeCalls.isEmpty)
         #expect(scenario.asked == nil && scenario.send(.wokeFromSleep).plans.isEmpty)
         let moved = scenario.send(
             .reported(

@@ -23,7 +23,7 @@ struct InputAvailabilityTests {
         }
         let begun = scenario.applied(AudioScenario.deaf)
         #expect(key(begun) == [.activated(AudioScenario.deaf)])
-        #expect(scenario.arbiter.activeCall != nil && scenario.state(music) == .interrupted)
+        #expect(!scenario.arbiter.activeCalls.isEmpty && scenario.state(music) == .interrupted)
         let come = scenario.send(
             Self.moved(.newDeviceAvailable, from: AudioScenario.deaf, to: AudioScenario.speaker))
         #expect(

@@ -186,6 +186,20 @@ struct SessionCallTests {
         #expect(try bench.hear(action("c1", "dtmf", digits: "5")) == ["action c1 dtmf 5 #3"])
     }
 
+    @Test("an action that names another call is told with it, and a call of a conference says so until it ends")
+    func conference() throws {
+        var bench = try SessionBench.open(wake("c1"), call("c1", 1, "connected", #","supportsMerge":true"#))
+        #expect(try bench.hear(action("c1", "merge", with: "c2")) == ["action c1 merge with c2 #1"])
+        _ = try bench.hear(call("c1", 1, "connected", #","conference":3,"supportsMerge":true"#))
+        #expect(
+            bench.session.calls.inProgress.first?.conference == 3
+                && bench.session.calls.inProgress.first?.supportsMerging == true)
+        _ = try bench.hear(call("c1", 1, "connected"))
+        #expect(
+            bench.session.calls.inProgress.first?.conference == nil
+                && bench.session.calls.inProgress.first?.supportsMerging == false)
+    }
+
     @Test("an answer that was fulfilled, and that the daemon lost, is fulfilled again without the app")
     func fulfilledBefore() throws {
         var bench = try SessionBench.open(wake("c1"), call("c1", 1, "answering"))

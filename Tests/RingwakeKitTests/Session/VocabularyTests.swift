@@ -63,6 +63,7 @@ struct VocabularyTests {
             case .mute: .mute
             case .unmute: .unmute
             case .dtmf: .dtmf
+            case .merge: .merge
             }
         #expect(kind.rawValue == name.rawValue)
     }

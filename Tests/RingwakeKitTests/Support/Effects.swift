@@ -11,8 +11,8 @@ func said(_ effects: [SessionStateMachine.Effect]) -> [String] {
         case .connection(let state): said(state)
         case .resumeRequests: "resume"
         case .push(let push): "push \(push.kind) \(push.call) \(push.attempt)"
-        case .action(let call, let kind, let digits, let number, _):
-            "action \(call) \(kind)\(digits.isEmpty ? "" : " \(digits)") #\(number)"
+        case .action(let call, let kind, let digits, let other, let number, _):
+            "action \(call) \(kind)\(digits.isEmpty ? "" : " \(digits)")\(other.map { " with \($0)" } ?? "") #\(number)"
         case .event(let event): said(event)
         case .fetchPushes: "fetch"
         case .fetchCredentials: "credentials?"
@@ -109,8 +109,8 @@ func call(_ id: String, _ number: Int64, _ state: String, _ more: String = "") -
         + #""state":"\#(state)"\#(muted)\#(more)}"#
 }
 
-func action(_ id: String, _ name: String, digits: String? = nil) -> String {
-    let member = digits.map { #","digits":"\#($0)""# } ?? ""
+func action(_ id: String, _ name: String, digits: String? = nil, with other: String? = nil) -> String {
+    let member = digits.map { #","digits":"\#($0)""# } ?? other.map { #","with":"\#($0)""# } ?? ""
     return #"{"action":"\#(name)","app":"com.example.phone","call":"\#(id)","deadlineMs":10000\#(member),"#
         + #""event":"action","schema":1}"#
 }

@@ -153,6 +153,36 @@ def test_a_swap_leaves_the_music_silent_all_the_time(
     until(lambda: not is_silent(music), 10, "music to be heard again")
 
 
+def test_a_conference_has_one_session_that_outlives_the_call_that_began_it(
+    phone: App, audio_server: AudioServer, plays: Callable[..., Stream]
+) -> None:
+    music = plays("music")
+    control = phone.daemon.control
+    with audio_events(control) as told:
+        first = connected(phone)
+        told(first, "audioActivated")
+        second = connected(phone)
+        told(second, "audioActivated")
+        for call in (first, second):
+            control.verb(call, "update", supportsMerge=True)
+        user(phone.daemon, "call", "merge", first, second)
+        # The call that joins is told that it has the session, and nothing changes for the other one.
+        assert told(first, "audioActivated")[-2:] == [(second, "audioActivated"), (first, "audioActivated")]
+        [session] = control.get("/v1/audio/sessions")["sessions"]
+        assert (session["call"], session["state"]) == (second, "active")
+        with changes_of(audio_server, music) as changes:
+            before = len(changes())
+            hang_up(phone, second)
+            assert told(second, "audioDeactivated")[-1:] == [(second, "audioDeactivated")]
+            [session] = control.get("/v1/audio/sessions")["sessions"]
+            assert (session["call"], session["state"]) == (first, "active")
+            assert len(changes()) == before, "the music would be heard for a moment"
+        assert is_silent(music)
+        hang_up(phone, first)
+        assert told(first, "audioDeactivated")[-1:] == [(first, "audioDeactivated")]
+    until(lambda: not is_silent(music), 10, "music to be heard again")
+
+
 def test_what_the_user_does_to_others_during_a_call_stays(
     phone: App, audio_server: AudioServer, plays: Callable[..., Stream]
 ) -> None:

@@ -147,7 +147,9 @@ package struct AudioArbiter: Hashable, Sendable {
         scene.needs = needs
         scene.engine.revive(&turn)
         isRinging = needs.isRinging || (isRinging && needs.isFocusComing)
-        followCall(scene.call.follow(needs, failure: engine.failure, until: scene.limit(from: turn.now)), &turn)
+        followCall(
+            scene.call.follow(
+                needs, failure: engine.failure, route: engine.server.route, until: scene.limit(from: turn.now)), &turn)
     }
 
     private mutating func retryCall(_ turn: inout AudioTurn) {
@@ -352,8 +354,8 @@ package struct AudioArbiter: Hashable, Sendable {
         let previous = route
         guard new != previous else { return }
         scene.engine.server.route = new
-        if let activeCall {
-            turn.effects.append(.call(activeCall, .routeChanged(reason, previous: previous, current: new)))
+        for call in call.activeCalls {
+            turn.effects.append(.call(call, .routeChanged(reason, previous: previous, current: new)))
         }
         if new.hasSamePorts(as: previous) { return }
         for id in clients.sessions.ids where sessions[id]?.machine.state.name == .active {
@@ -373,8 +375,8 @@ package struct AudioArbiter: Hashable, Sendable {
     package var nextSessionID: AudioSessionID { clients.sessions.nextID }
     /// Whether another session may be opened.
     package var hasRoom: Bool { clients.sessions.hasRoom }
-    /// The call whose audio is active.
-    package var activeCall: CallKey? { call.activeCall }
+    /// The calls whose audio is active: one, or those of a conference.
+    package var activeCalls: [CallKey] { call.activeCalls }
     /// The output that the user has chosen.
     package var chosenOutput: String? { choices.chosen }
     /// The current route, as last reported.

@@ -3,6 +3,8 @@ package struct CallAudioNeeds: Hashable, Sendable, Codable {
     /// The call that is in focus: answered, fulfilled and not held.
     package struct Focus: Hashable, Sendable, Codable {
         package var call: CallKey
+        /// The other calls of its conference that are heard, the oldest first: all share the session.
+        package var others: [CallKey] = []
         package var client: AudioClient
         package var configuration: AudioSessionConfiguration
         package var isMuted: Bool
@@ -15,6 +17,12 @@ package struct CallAudioNeeds: Hashable, Sendable, Codable {
             self.configuration = configuration
             self.isMuted = isMuted
         }
+
+        /// All calls that are heard.
+        var calls: [CallKey] { [call] + others }
+
+        /// Whether the session goes on for another one: a call that has it goes on.
+        package func continues(as other: Focus) -> Bool { calls.contains { other.calls.contains($0) } }
     }
 
     /// The call whose audio should be active.

@@ -1,4 +1,4 @@
-/// The one session that all calls of the user share. The call in focus has it.
+/// The one session that all calls of the user share. The call in focus has it, and the others of its conference.
 ///
 ///     idle --focus--> activating --settle--> active --focus goes, another comes--> retained
 ///      ^                |  ^  \                |                                      |
@@ -16,9 +16,10 @@
 /// | failed -> activating | ``retry(failure:until:)`` |
 /// | any -> failed or idle: the server is gone | ``lose(_:)`` |
 ///
-/// What holds: `activated` is emitted on entering *active* and nowhere else. `deactivated` is emitted once afterwards:
-/// on leaving *active* if another call follows or the server is lost, otherwise on leaving *deactivating*. A failed
-/// activation is reported once.
+/// What holds for each call: `activated` is emitted on entering *active*, or when the call joins a conference that has the
+/// session, and nowhere else. `deactivated` is emitted once afterwards: when it leaves that conference, on leaving
+/// *active* if another call follows or the server is lost, otherwise on leaving *deactivating*. A failed activation is
+/// reported once.
 package struct CallSession: Hashable, Sendable {
     package typealias Focus = CallAudioNeeds.Focus
 
@@ -49,8 +50,8 @@ package struct CallSession: Hashable, Sendable {
     /// Whether a call has been in focus since there was last no call.
     private(set) var hasHadFocus = false
 
-    /// The call whose audio is active.
-    var activeCall: CallKey? { if case .active(let focus) = state { focus.call } else { nil } }
+    /// The calls whose audio is active.
+    var activeCalls: [CallKey] { if case .active(let focus) = state { focus.calls } else { [] } }
 
     /// Whether the plan contains it.
     var isInPlan: Bool {
@@ -86,23 +87,27 @@ package struct CallSession: Hashable, Sendable {
 
     /// - Parameters:
     ///   - failure: why nothing can be activated now; nil if activation works, or soon may.
+    ///   - route: the present route, for calls that join an active session.
     ///   - limit: the deadline of an activation or a deactivation that begins now.
     mutating func follow(
-        _ needs: CallAudioNeeds, failure: AudioSessionError?, until limit: BootInstant
+        _ needs: CallAudioNeeds, failure: AudioSessionError?, route: AudioRoute, until limit: BootInstant
     ) -> [AudioEffect] {
         if needs.focus != nil || !needs.isAnyCall { silenced = nil }
         hasHadFocus = needs.focus != nil || (hasHadFocus && needs.isAnyCall)
         guard let focus = needs.focus else { return leave(isAnotherComing: needs.isFocusComing, until: limit) }
         switch state {
-        case .activating(let former, let failsAt) where former.call == focus.call:
+        case .activating(let former, let failsAt) where former.continues(as: focus):
             state = .activating(focus, failsAt: failsAt)
-        case .active(let former) where former.call == focus.call: state = .active(focus)
+        case .active(let former) where former.continues(as: focus):
+            state = .active(focus)
+            return Self.tell(former.calls.filter { !focus.calls.contains($0) }, .deactivated)
+                + Self.tell(focus.calls.filter { !former.calls.contains($0) }, .activated(route))
         case .failed(let former)
-        where former.call == focus.call && (failure != nil || former.isSameSession(as: focus)):
+        where former.continues(as: focus) && (failure != nil || former.isSameSession(as: focus)):
             // The cause of the failure is still there.
             state = .failed(focus)
         case .active(let former), .deactivating(let former, _):
-            return [.call(former.call, .deactivated)] + begin(focus, failure: failure, until: limit)
+            return Self.tell(former.calls, .deactivated) + begin(focus, failure: failure, until: limit)
         case .idle, .activating, .retained, .failed: return begin(focus, failure: failure, until: limit)
         }
         return []
@@ -123,7 +128,7 @@ package struct CallSession: Hashable, Sendable {
         case .idle, .deactivating: break
         case .active(let former) where isAnotherComing:
             state = .retained(former)
-            return [.call(former.call, .deactivated)]
+            return Self.tell(former.calls, .deactivated)
         case .active(let former): state = .deactivating(former, until: limit)
         case .activating(let former, _) where isAnotherComing: state = .retained(former)
         case .retained where isAnotherComing: break
@@ -152,7 +157,7 @@ package struct CallSession: Hashable, Sendable {
         case .activating(let focus, _):
             guard let plan, plan.sessions.first == planned(others: others) else { return [] }
             state = .active(focus)
-            return [.call(focus.call, .activated(route))]
+            return Self.tell(focus.calls, .activated(route))
         case .deactivating(let focus, _):
             guard isFinal || plan?.contains(.call) != true else { return [] }
             return end(focus)
@@ -170,7 +175,7 @@ package struct CallSession: Hashable, Sendable {
         switch state {
         case .activating(let focus, _):
             state = .activating(focus, failsAt: nil)
-            return [.call(focus.call, .failed(error))]
+            return Self.tell(focus.calls, .failed(error))
         case .deactivating(let focus, _): return end(focus)
         case .idle, .active, .retained, .failed: return []
         }
@@ -186,7 +191,7 @@ package struct CallSession: Hashable, Sendable {
     mutating func lose(_ error: AudioSessionError) -> [AudioEffect] {
         silenced = nil
         switch state {
-        case .active(let focus): return [.call(focus.call, .deactivated)] + fail(focus, error)
+        case .active(let focus): return Self.tell(focus.calls, .deactivated) + fail(focus, error)
         case .activating(let focus, _): return fail(focus, error)
         case .deactivating(let focus, _): return end(focus)
         case .retained: state = .idle
@@ -198,12 +203,16 @@ package struct CallSession: Hashable, Sendable {
     private mutating func fail(_ focus: Focus, _ error: AudioSessionError) -> [AudioEffect] {
         let isReported = if case .activating(_, failsAt: nil) = state { true } else { false }
         state = .failed(focus)
-        return isReported ? [] : [.call(focus.call, .failed(error))]
+        return isReported ? [] : Self.tell(focus.calls, .failed(error))
+    }
+
+    private static func tell(_ calls: [CallKey], _ change: CallAudioChange) -> [AudioEffect] {
+        calls.map { .call($0, change) }
     }
 
     private mutating func end(_ focus: Focus) -> [AudioEffect] {
         state = .idle
-        return [.call(focus.call, .deactivated)]
+        return Self.tell(focus.calls, .deactivated)
     }
 }
 
