@@ -36,7 +36,8 @@ extension CoordinatorChecks {
         check(waiting.count <= 1, "several calls wait for others")
         for key in waiting {
             check(
-                [.ringing, .held, .queued].contains(after.active[key]?.machine.state.name),
+                [.ringing, .held, .queued].contains(after.active[key]?.machine.state.name)
+                    || after.active[key]?.machine.pending.contains { $0.action == .hold } == true,
                 "\(key) waits for others, and for what?")
             check(!after.ringingCalls.contains { $0.key == key }, "\(key) was answered and rings on")
             check(

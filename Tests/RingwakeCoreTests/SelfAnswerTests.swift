@@ -37,6 +37,47 @@ struct SelfAnswerTests {
         #expect(entry(.hungUp, declined)?.by == .app && declined.state()?.endReason == .declined)
     }
 
+    @Test("An app that takes the line again and again is refused after a while, and the user is not")
+    func pace() {
+        var scenario = Scenario()
+        scenario.bring("one", to: .held)
+        scenario.bring("two", to: .connected)
+        var (held, heard) = ("one", "two")
+        for round in 0...10 {
+            let effects = scenario.send(
+                .holdRequested(scenario.key(held), false, others: .hold, by: scenario.handler(held)))
+            guard round < 10 else {
+                #expect(effects == [.refused(.tooManyPushes(Scenario.app))])
+                break
+            }
+            scenario.send(.fulfilled(scenario.key(heard), .hold, by: scenario.handler(heard)))
+            scenario.send(.fulfilled(scenario.key(held), .unhold, by: scenario.handler(held)))
+            (held, heard) = (heard, held)
+        }
+        #expect(scenario.send(.holdRequested(scenario.key(held), false, others: .hold)).requests == [.hold])
+    }
+
+    @Test("What a reload takes away is taken away from a call that rings, too")
+    func reload() {
+        var scenario = Scenario()
+        scenario.policy.autoAnswer = .seconds(5)
+        var update = CallUpdate()
+        update.answersItself = true
+        scenario.receive()
+        scenario.journal()
+        scenario.start()
+        scenario.report(ring: true, update: update)
+        scenario.journalRing()
+        #expect(scenario.call()?.answersItselfAt != nil)
+        scenario.policy.maySelfAnswer = false
+        scenario.policy.autoAnswer = nil
+        scenario.send(.policiesChanged([Scenario.app: scenario.policy]))
+        #expect(scenario.call()?.answersItselfAt == nil)
+        let refused = scenario.send(.answerRequested(scenario.key(), by: scenario.handler()))
+        #expect(refused == [.refused(.notForApp(scenario.key()))])
+        #expect(scenario.pass(.seconds(6)).requests.isEmpty && scenario.state()?.name == .ringing)
+    }
+
     @Test("A handler has no say in calls that it does not have")
     func foreign() {
         var scenario = Scenario()

@@ -22,6 +22,34 @@ struct SeveralCallsTests {
         #expect(scenario.send(.fulfilled(one, .hold, by: scenario.handler("one"))).states == ["held", "answering"])
     }
 
+    @Test(
+        "A call that is being held for one that the user hangs up comes back, unless the user holds it",
+        arguments: [0, 1, 2])
+    func heldInVain(moment: Int) {
+        var scenario = SeveralCallsTests.waiting()
+        let (one, two) = (scenario.key("one"), scenario.key("two"))
+        let wake = scenario.handler("one")
+        #expect(scenario.send(.answerRequested(two)).requests == [.hold])
+        if moment == 1 {
+            // It is held, and the answer is not fulfilled yet.
+            #expect(scenario.send(.fulfilled(one, .hold, by: wake)).requests == [.answer])
+        }
+        scenario.send(.endRequested(two))
+        if moment == 2 { scenario.send(.cellularChanged(isActive: true)) }
+        let end = scenario.send(.fulfilled(two, .end, by: scenario.handler("two")))
+        let held = moment == 1 ? end : scenario.send(.fulfilled(one, .hold, by: wake))
+        #expect(held.requests == (moment == 2 ? [] : [.unhold]))
+        guard moment == 0 else { return }
+        // A further answer goes before it.
+        scenario.send(.fulfilled(one, .unhold, by: wake))
+        scenario.bring("three", to: .ringing)
+        scenario.send(.answerRequested(scenario.key("three")))
+        scenario.send(.endRequested(scenario.key("three")))
+        scenario.bring("four", to: .ringing)
+        #expect(scenario.send(.answerRequested(scenario.key("four"))).refusals.isEmpty)
+        #expect(scenario.send(.fulfilled(one, .hold, by: wake)).requests == [.answer])
+    }
+
     @Test("Hold and accept: the other is held first, and what was answered rings no more meanwhile")
     func holdAndAccept() {
         var scenario = SeveralCallsTests.waiting()

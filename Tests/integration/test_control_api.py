@@ -43,7 +43,7 @@ def test_each_frozen_message_fits_its_schema(file: Path) -> None:
 
 def test_each_message_is_frozen() -> None:
     bodies = {
-        "CallReport", "ActionResult", "CallEnding", "CallAnswer", "CallDigits", "CallStart",
+        "CallReport", "ActionResult", "CallEnding", "CallAnswer", "CallDigits", "CallMerge", "CallStart",
         "DoNotDisturbChange",
         "CallerListCreation", "CallerListChange", "ImportFinish", "AudioConfigurationBody",
         "AudioSessionOpening", "AudioRouteChoice", "AudioSpeakerOverride", "LinkPairing", "DeviceMove",

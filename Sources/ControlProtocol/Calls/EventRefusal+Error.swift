@@ -20,7 +20,7 @@ extension EventRefusal {
         case .tooManyCalls(let app):
             RingwakeError(.limitReached, "\(app) has its maximum of active calls")
         case .tooManyPushes(let app):
-            RingwakeError(.limitReached, "calls of \(app) begin too fast")
+            RingwakeError(.limitReached, "calls of \(app) begin, or take the place of others, too fast")
         case .tooManyHandlers(let app):
             RingwakeError(.limitReached, "\(app) has its maximum of connected handlers; close one")
         case .othersStay(let key):

@@ -161,7 +161,7 @@ struct CallMergeCommand: CallSubcommand {
             .use(id ?? context.environment("RINGWAKE_CALL"), get)
         let choice = CallChoice(
             client: client, app: call.app, command: "ringwake call merge \(call.call)", fit: .merging(with: call))
-        let partner = try other.map { (other) throws(RingwakeError) in try choice.use(other, get) } ?? choice.partner()
+        let partner = if let other { try choice.use(other, get) } else { try choice.partner() }
         return try post(.merge, to: call.call, CallMerge(with: partner.call), in: context)
     }
 }

@@ -100,6 +100,12 @@ package struct Call: Hashable, Sendable {
         if case .queued = machine.state { ringer = policy.ringer }
     }
 
+    /// What is taken away from its app is taken away at once; what is given is given to its later calls.
+    mutating func adoptRights(_ policy: AppPolicy) {
+        self.policy.maySelfAnswer = self.policy.maySelfAnswer && policy.maySelfAnswer
+        if policy.autoAnswer == nil { self.policy.autoAnswer = nil }
+    }
+
     /// Restores a call from the journal.
     package init(_ record: CallRecord, _ payloads: [CallPayload], _ policy: AppPolicy) {
         let arrival = record.receivedAt
@@ -279,7 +285,7 @@ package struct Call: Hashable, Sendable {
 
     /// The user hangs up: notes whether the call was in focus.
     mutating func noteHangUp() {
-        if [.dialling, .connecting, .connected].contains(machine.state.name) { wasEndedInFocus = true }
+        if [.answering, .dialling, .connecting, .connected].contains(machine.state.name) { wasEndedInFocus = true }
     }
 
     /// Joins a conference; nil: leaves its own.

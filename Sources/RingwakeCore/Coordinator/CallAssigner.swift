@@ -52,6 +52,9 @@ struct CallAssigner: Hashable, Sendable {
     /// Applies changed policies to calls that have no handler: they may get another kind of handler, or one at last.
     mutating func adopt(_ policies: [AppID: AppPolicy], at now: BootInstant) -> [Effect] {
         var effects: [Effect] = []
+        for key in engine.calls.active.keys {
+            if let policy = policies[key.app] { engine.calls.change(key) { $0.adoptRights(policy) } }
+        }
         for app in engine.handlers.lanes.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             guard let policy = policies[app] else { continue }
             engine.handlers.adopt(policy, of: app, at: now)

@@ -343,7 +343,7 @@ struct CallEngine: Hashable, Sendable {
         if isCellularActive { return .cellularCall(key) }
         if handlers.strikes.isStruckOut(key.app) { return .struckOut(key.app) }
         guard hasRoom(key.app) else { return .tooManyCalls(key.app) }
-        return refusalToQueue(for: key, .start, others, by: wake)
+        return refusalToQueue(for: key, .start, others, by: wake, at: now)
     }
 
     /// An outgoing call of the last run that no handler has got yet.
@@ -357,14 +357,8 @@ struct CallEngine: Hashable, Sendable {
         return effects.contains(where: \.isRefusal) ? fail(call.key, at: now) : effects
     }
 
-    private mutating func fail(_ key: CallKey, at now: BootInstant) -> [Effect] {
+    mutating func fail(_ key: CallKey, at now: BootInstant) -> [Effect] {
         settle(key, at: now) { $0.abandon(.failed, "another call could not be held or ended for it") }
-    }
-
-    /// The user's request can't be carried out. An outgoing call ends then; another one stays as it is.
-    mutating func drop(_ dropped: QueuedUserRequest, at now: BootInstant) -> [Effect] {
-        request = nil
-        return dropped.action == .start ? fail(dropped.call, at: now) : [.othersStayed(dropped.call)]
     }
 
     /// The handler reported a stage in which the state did not change.

@@ -10,9 +10,11 @@ struct QueuedUserRequest: Hashable, Sendable {
 
     /// Whether the app's calls answer themselves, and nobody asked.
     var isByRule = false
+    /// Whether the call is being held for one that the user hung up meanwhile: it is resumed as soon as it is held.
+    var isReturn = false
 
     /// Whether it gives way to what the user asks for.
-    var givesWay: Bool { handler != nil || isByRule }
+    var givesWay: Bool { handler != nil || isByRule || isReturn }
 
     enum Progress {
         case waiting
@@ -31,6 +33,10 @@ struct QueuedUserRequest: Hashable, Sendable {
             case .start: .queued
             default: .held
             }
+        if isReturn {
+            if others.contains(where: { calls[$0]?.machine.isAsked(.hold) == true }) { return .waiting }
+            return calls[call]?.machine.state.name == .held ? .ready : .obsolete
+        }
         guard calls[call]?.machine.state.name == state else { return .obsolete }
         let others = others.compactMap { calls[$0]?.machine }
         if others.contains(where: { $0.isOnTheLine && !$0.isAsked(.hold) }) { return .blocked }
@@ -53,13 +59,17 @@ extension CallEngine {
     }
 
     func refusalToQueue(
-        for key: CallKey, _ action: CallAction, _ others: OtherCalls, by wake: WakeID? = nil, byRule: Bool = false
+        for key: CallKey, _ action: CallAction, _ others: OtherCalls, by wake: WakeID? = nil, byRule: Bool = false,
+        at now: BootInstant
     ) -> EventRefusal? {
         let isUser = wake == nil && !byRule
         if let request, !(isUser && request.givesWay) {
             return request.call == key ? .alreadyAsked(key, action) : .othersStay(key)
         }
-        let isFree = inTheWay(of: key).allSatisfy { other in
+        let inTheWay = inTheWay(of: key)
+        // An app that takes the line again and again would leave no other one to the user.
+        if wake != nil, !inTheWay.isEmpty, !pace.allows(outgoing: key.app, at: now) { return .tooManyPushes(key.app) }
+        let isFree = inTheWay.allSatisfy { other in
             // What gives way to the user's request ends with it, if it has no handler yet.
             if request?.action == .start, request?.call == other.key { return true }
             // A handler has no say in calls of other apps: they are held, as for an answered call, and never ended.
@@ -76,12 +86,14 @@ extension CallEngine {
         at now: BootInstant
     ) -> [Effect] {
         let key = call.key
-        if let refusal = refusalToQueue(for: key, action, others, by: wake, byRule: byRule) {
+        if let refusal = refusalToQueue(for: key, action, others, by: wake, byRule: byRule, at: now) {
             return [.refused(refusal)]
         }
         // The user goes before what a handler began.
         var effects = request.map { drop($0, at: now) } ?? []
         let inTheWay = inTheWay(of: key)
+        // A call that a handler begins has been counted.
+        if wake != nil, action != .start, !inTheWay.isEmpty { pace.note(outgoing: key.app, at: now) }
         request = QueuedUserRequest(
             call: key, action: action, handler: wake, others: inTheWay.map(\.key), isByRule: byRule)
         // The deadlines of the other calls end the wait. The ring must not end before them.
@@ -105,7 +117,7 @@ extension CallEngine {
         calls.change(call.key) { $0.noteSelfAnswer() }
         // A call without a handler rings on: nothing could be heard in it.
         guard !isInCall, call.machine.lease == .taken,
-            refusalToQueue(for: call.key, .answer, .hold, byRule: true) == nil
+            refusalToQueue(for: call.key, .answer, .hold, byRule: true, at: now) == nil
         else { return [] }
         return queue(.answer, of: call, .hold, byRule: true, at: now)
     }
@@ -116,6 +128,27 @@ extension CallEngine {
         return call.policy.maySelfAnswer ? nil : .notForApp(call.key)
     }
 
+    /// The user's request can't be carried out. An outgoing call ends then; another one stays as it is.
+    mutating func drop(_ dropped: QueuedUserRequest, at now: BootInstant) -> [Effect] {
+        request = nil
+        if dropped.isReturn { return [] }
+        return dropped.action == .start ? fail(dropped.call, at: now) : [.othersStayed(dropped.call)]
+    }
+
+    /// The user hung up the call that others are being held for. The one that is, or the one conference, comes back.
+    private func returning(from request: QueuedUserRequest) -> QueuedUserRequest? {
+        guard !request.givesWay, [.localEnded, .declined].contains(calls[request.call]?.machine.state.endReason)
+        else { return nil }
+        let held = request.others.compactMap { calls.active[$0] }.filter {
+            $0.machine.state.name == .held || $0.machine.isAsked(.hold)
+        }
+        guard let first = held.first, held.dropFirst().allSatisfy({ $0.isInConference(with: first) }) else {
+            return nil
+        }
+        return QueuedUserRequest(
+            call: first.key, action: .unhold, handler: nil, others: held.map(\.key), isReturn: true)
+    }
+
     /// Applies the user's request once the other calls are held or have ended. Drops it if one of them stays.
     ///
     /// - Returns: the effects, and the request, if it was applied: its call may need a handler.
@@ -124,7 +157,12 @@ extension CallEngine {
         let (key, progress) = (request.call, request.progress(calls.active))
         if progress == .waiting { return ([], nil) }
         self.request = nil
-        if progress == .obsolete { return ([], nil) }
+        if progress == .obsolete {
+            self.request = returning(from: request)
+            return self.request == nil ? ([], nil) : proceed(at: now)
+        }
+        // What the user did not ask for is not done during a cellular call.
+        if request.isReturn, isCellularActive { return ([], nil) }
         if progress == .blocked { return (drop(request, at: now), nil) }
         if request.action == .start { return ([], request) }
         let isAnswer = request.action == .answer
