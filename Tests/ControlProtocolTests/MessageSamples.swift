@@ -72,6 +72,20 @@ enum MessageSamples {
                 vendorIdentifier: "7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11")
         ),
         (
+            "CredentialsMessage/reached",
+            CredentialsMessage(
+                app: "com.example.phone", topic: "com.example.phone.voip", teams: ["TEAM123456"],
+                credentials: [
+                    .init(
+                        environment: "development", token: String(repeating: "0a", count: 32),
+                        host: "2001:db8::1", port: 2197),
+                    .init(
+                        environment: "production", token: String(repeating: "f1", count: 32),
+                        host: "phone.example.org", port: 443,
+                        certificateAuthorities: "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n"),
+                ])
+        ),
+        (
             "IdentityMessage/two",
             IdentityMessage(
                 device: "0f5e2c1a-7a39-4f0b-9d5e-0f6c2e0f8c11", machine: "same",
@@ -192,13 +206,19 @@ enum MessageSamples {
         return app
     }()
 
+    private static let reachedApp: AppMessage = {
+        var app = Self.app
+        app.pushAddresses = ["development": "phone.example.org:2197"]
+        return app
+    }()
+
     private static let removedApp = AppMessage(
         app: "com.example.phone", topic: "com.example.phone.voip", wake: "/usr/bin/phone-handler",
         exec: ["/usr/bin/phone-handler"], state: "unregistered", tokens: [:],
         file: "/etc/ringwake/apps.d/com.example.phone.toml")
 
     private static let apps: [(String, any Encodable & Sendable)] = [
-        ("AppMessage/registered", app), ("AppMessage/linked", linkedApp),
+        ("AppMessage/registered", app), ("AppMessage/linked", linkedApp), ("AppMessage/reached", reachedApp),
         ("AppMessage/unregistered", removedApp), ("AppMessage/faults", faultyApp),
         ("PushFaultMessage/reason", PushFaultMessage(fault: "BadDeviceToken")), ("PushFaultMessage/delay", delay),
         ("AppListMessage/one", AppListMessage(apps: [app])),

@@ -41,6 +41,8 @@ package struct AppMessage: Codable, Equatable, Sendable {
     package var why: String?
     /// Its device tokens in hex, by environment.
     package var tokens: [String: String]
+    /// Where senders push to it, as `host:port` or a host, by environment; nil if the daemon can't know it.
+    package var pushAddresses: [String: String]?
     /// The faults of its device tokens; nil if there is none.
     package var faults: [PushFaultMessage]?
     /// What it stores with the daemon; nil if it may not, and never did.

@@ -1,15 +1,29 @@
 /// What an app tells its server, to be reached on this device: for the app itself.
 package struct CredentialsMessage: Codable, Equatable, Sendable {
-    /// One device token.
+    /// One device token, and where a sender pushes to it.
     package struct Credential: Codable, Equatable, Sendable {
         /// `development` or `production`: the host of the provider API for which the token is valid.
         package var environment: String
         /// 64 hex digits.
         package var token: String
+        /// The host name or numeric address, without brackets, that senders connect to. Nil if the daemon can't know it,
+        /// and of a daemon that doesn't say it.
+        package var host: String?
+        /// The TCP port that senders connect to, not 0; nil as ``host``.
+        package var port: UInt16?
+        /// PEM of the CAs by which senders check the server's certificate, at most 32 KiB; nil if their system's CAs do, or
+        /// if it isn't known.
+        package var certificateAuthorities: String?
 
-        package init(environment: String, token: String) {
+        package init(
+            environment: String, token: String, host: String? = nil, port: UInt16? = nil,
+            certificateAuthorities: String? = nil
+        ) {
             self.environment = environment
             self.token = token
+            self.host = host
+            self.port = port
+            self.certificateAuthorities = certificateAuthorities
         }
     }
 
