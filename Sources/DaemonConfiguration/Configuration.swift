@@ -31,6 +31,8 @@ package struct Configuration: Sendable {
     package var server: Server?
     /// Where the daemon accepts pushes.
     package var listeners: [Listener] = []
+    /// How senders reach this device.
+    package var senders = SenderSettings()
     /// Teams that may send pushes.
     package var teams: [Team] = []
     /// Default deadlines and rules of calls.

@@ -19,6 +19,7 @@ extension Configuration {
             .sections(listener, blank: Listener(), id: "address") {
                 $0.address.port == 0 ? nil : $0.address.description
             }, \.listeners),
+        .init("senders", .section(senders), \.senders),
         .init("gateway", .section(gateway), \.gateway, needsRestart: true),
         .init("link", .section(link), \.link, needsRestart: true),
         .init(
@@ -55,6 +56,12 @@ extension Configuration {
     private static let listener: [Setting<Listener>] = [
         .init("address", .address, \.address, isRequired: true),
         .init("environment", .word, \.environment),
+    ]
+
+    private static let senders: [Setting<SenderSettings>] = [
+        .init("development", .sender, \.development, standard: "where the daemon listens"),
+        .init("production", .sender, \.production, standard: "where the daemon listens"),
+        .init("ca", .path, \.authoritiesFile, standard: "the CA that issued `server.certificate`"),
     ]
 
     private static let gateway: [Setting<GatewaySettings>] = [

@@ -109,6 +109,10 @@ extension ValueType where Value == SocketAddress {
     }
 }
 
+extension ValueType where Value == SenderAddress {
+    static let sender = text("`host:port`", SenderAddress.form, show: \.description) { SenderAddress($0) }
+}
+
 extension ValueType where Value == WebhookURL {
     static let webhook = text("URL", WebhookURL.form) { WebhookURL($0) }
 }
