@@ -46,7 +46,8 @@ struct ConfigurationCheck {
         let sounds = [configuration.ring.ringtone] + configuration.apps.values.map(\.ringtone)
         let teams = configuration.teams.flatMap { team in [team.webhookCAFile] + team.keys.map(\.file) }
         let secrets = [configuration.server?.keyFile] + configuration.teams.map(\.webhookSecretFile)
-        let open = Set(server + (sounds + teams).compactMap(\.self))
+        let senders = [configuration.senders.authoritiesFile]
+        let open = Set(server + (sounds + teams + senders).compactMap(\.self))
         let closed = Set(secrets.compactMap(\.self))
         return open.subtracting(closed).sorted().map { .init(path: $0, isSecret: false) }
             + closed.sorted().map { .init(path: $0, isSecret: true) }

@@ -15,6 +15,8 @@ struct Credentials {
     let linkTLS: TLSServerContext?
     /// The file of the server certificate; nil without `[server]`.
     private let serverFile: String?
+    /// What senders trust the server certificate by.
+    let authorities: SenderAuthorities
     /// The teams that may send.
     let gateway: GatewayConfiguration
     /// The files, to find out what is wrong with them.
@@ -39,6 +41,10 @@ struct Credentials {
             gateway.listen == nil
             ? nil
             : try configuration.server.map { server throws(RingwakeError) in try Credentials.linkContext(server) }
+        authorities = SenderAuthorities(
+            configured: try configuration.senders.authoritiesFile.map { file throws(RingwakeError) in
+                try Credentials.senderAuthorities(file)
+            }, issuer: configuration.server.flatMap { Credentials.issuer(of: $0) })
         var teams: [GatewayConfiguration.Team] = []
         for team in configuration.teams {
             do throws(RingwakeError) {
@@ -130,6 +136,28 @@ struct Credentials {
             throw RingwakeError(
                 .badConfiguration, "[server] with \(server.certificateFile) and \(server.keyFile): \(error.message)")
         }
+    }
+
+    private static func senderAuthorities(_ file: String) throws(RingwakeError) -> String {
+        let bytes = try read(file, "the CA of [senders]")
+        do throws(RingwakeError) {
+            return try SenderAuthorities.pem(ofFile: bytes)
+        } catch {
+            throw RingwakeError(.badConfiguration, "the CA of [senders] in \(file): \(error.message)")
+        }
+    }
+
+    /// The CA that issued the server certificate, if it is in one of the files of `[server]`. ``context(_:alsoLinks:)``
+    /// has checked these.
+    private static func issuer(of server: Configuration.Server) -> String? {
+        guard let bytes = try? read(server.certificateFile, "the server certificate"),
+            let chain = try? Certificate.all(pem: bytes)
+        else { return nil }
+        let authorities = server.providerCAFiles.flatMap { (file) -> [Certificate] in
+            let pem = (try? read(file, "a provider CA")).flatMap { try? Certificate.pem(ofFile: $0) }
+            return pem.flatMap { try? Certificate.all(pem: $0) } ?? []
+        }
+        return SenderAuthorities.issuer(of: chain, among: authorities)
     }
 
     private static func read(_ file: String, _ what: String) throws(RingwakeError) -> [UInt8] {

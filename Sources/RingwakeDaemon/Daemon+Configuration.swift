@@ -47,9 +47,10 @@ extension Daemon {
         let newCredentials = try Credentials(&new, former: (configuration, credentials.gateway))
         try newCredentials.refuseExpiredCertificate(insteadOf: credentials, at: unixMilliseconds() / 1000)
         try registerApps(new)
+        // Before the ports change: they are part of the credentials.
+        let former = knownCredentials()
         // Nothing after this can fail: a port that cannot be opened keeps everything as it was.
         try listeners?.providers.change(to: new.listeners, tls: newCredentials.tls)
-        let former = knownCredentials()
         let change = Configuration.change(from: configuration, to: new)
         if let tls = newCredentials.tls {
             listeners?.providers.replaceTLS(tls)
@@ -119,10 +120,16 @@ extension Daemon {
         let connections = calls.service.handlers.connections
         let kits = calls.service.handlers.kits
         let path = network.currentPath()
+        let route = senderRoute()
+        let addresses = PushEnvironment.allCases.compactMap { environment in
+            route.place(for: environment).text.map { (environment.rawValue, $0) }
+        }
         return configuration.apps.values.sorted { $0.id.rawValue < $1.id.rawValue }.map { app in
             var message = AppMessage(app, in: configuration, strikes: strikes(of: app.id))
             let tokens = tokens.tokens(of: app.id).map { ($0.key.rawValue, $0.value.hex) }
             message.tokens = Dictionary(tokens) { first, _ in first }
+            let reached = addresses.filter { message.tokens[$0.0] != nil }
+            message.pushAddresses = reached.isEmpty ? nil : Dictionary(reached) { first, _ in first }
             message.faults = faults(of: app.id)?.map { PushFaultMessage($1, $0, at: BootClock.now()) }
             message.connected = connections[app.id] ?? 0
             message.kits = kits[app.id].map { $0.map { KitMessage($0) }.sorted { $0.version < $1.version } }
@@ -135,20 +142,27 @@ extension Daemon {
     }
 
     /// What senders need to reach an app; nil if it isn't configured.
-    func credentials(of id: AppID) -> CredentialsMessage? {
+    func credentials(of id: AppID) -> CredentialsMessage? { credentials(of: id, by: senderRoute()) }
+
+    private func credentials(of id: AppID, by route: SenderRoute) -> CredentialsMessage? {
         guard let app = configuration.apps[id] else { return nil }
         let message = AppMessage(app, in: configuration, strikes: StrikesMessage())
         let tokens = tokens.tokens(of: id).sorted { $0.key.rawValue < $1.key.rawValue }
         return CredentialsMessage(
             app: message.app, topic: message.topic, teams: message.teams,
-            credentials: tokens.map { .init(environment: $0.key.rawValue, token: $0.value.hex) },
+            credentials: tokens.map { environment, token in
+                let place = route.place(for: environment)
+                return CredentialsMessage.Credential(
+                    environment: environment.rawValue, token: token.hex, host: place.host, port: place.port,
+                    certificateAuthorities: place.authorities)
+            },
             vendorIdentifier: identity.vendorIdentifier(of: app, in: configuration)?.text)
     }
 
     private func knownCredentials() -> [AppID: CredentialsMessage] {
-        Dictionary(configuration.apps.keys.compactMap { id in credentials(of: id).map { (id, $0) } }) { first, _ in
-            first
-        }
+        let route = senderRoute()
+        let known = configuration.apps.keys.compactMap { id in credentials(of: id, by: route).map { (id, $0) } }
+        return Dictionary(known) { first, _ in first }
     }
 
     /// What an app stores; nil if it may not and never did.
