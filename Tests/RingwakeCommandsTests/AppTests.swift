@@ -57,6 +57,16 @@ struct AppTests {
         #expect(daemon.requests.count == asked)
     }
 
+    @Test("show says where senders push to, with each environment, and nothing where the daemon does not know it")
+    func showsPushAddresses() {
+        let address = #"},"pushAddresses":{"development":"phone.example.org:2197""#
+        let app = Sample.app(tokens: #""development":"00ff""# + address)
+        let output = ringwake(["app", "show", "com.example.phone"], at: FakeDaemon { _ in .json(app) }).output
+        #expect(output.contains("phone.example.org:2197 (development)"))
+        let other = FakeDaemon { _ in .json(Sample.app) }
+        #expect(!ringwake(["app", "show", "com.example.phone"], at: other).output.contains("push to"))
+    }
+
     @Test("a refused reload leaves no file, or the old one, and passes the daemon's message on")
     func undoes() {
         let ran = add(daemon(reload: Self.refusal))

@@ -20,6 +20,9 @@ enum AppText {
         for (environment, token) in app.tokens.sorted(by: { $0.key < $1.key }) {
             table.add(["token", "\(TerminalText.printable(token)) (\(TerminalText.printable(environment)))"])
         }
+        for (environment, address) in (app.pushAddresses ?? [:]).sorted(by: { $0.key < $1.key }) {
+            table.add(["push to", "\(TerminalText.printable(address)) (\(TerminalText.printable(environment)))"])
+        }
         for fault in app.faults ?? [] { table.add(["fault", style.bad(TerminalText.printable(text(of: fault)))]) }
         table.add(["wake", way(of: app)])
         if !app.exec.isEmpty { table.add(["exec", command(app.exec)]) }
