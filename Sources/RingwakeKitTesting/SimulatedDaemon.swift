@@ -31,6 +31,9 @@ public final class SimulatedDaemon: Sendable {
 
     /// The team that its pushes come from.
     static let team = "SIMTEAM000"
+    /// Where senders would push to: a name that no host has (RFC 2606), as nothing listens.
+    static let pushHost = "phone.example"
+    static let pushPort: UInt16 = 2197
     /// Stands for the path of the control socket.
     static let socketPath = "/simulated/control.sock"
 

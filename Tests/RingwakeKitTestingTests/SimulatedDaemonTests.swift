@@ -299,6 +299,7 @@ struct SimulatedDaemonTests {
         let (daemon, app) = try await make()
         try await app.hears("credentials 2")
         let first = try #require(app.client.vendorIdentifier)
+        #expect(app.registry.credentials.allSatisfy { $0.host == "phone.example" && $0.port == 2197 })
         daemon.renewCredentials()
         try await app.hears("credentials 2", count: 2)
         #expect(app.client.vendorIdentifier == first)

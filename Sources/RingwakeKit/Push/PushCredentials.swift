@@ -1,6 +1,10 @@
 internal import ControlProtocol
 
-/// What a sender needs to reach the app on this device: PushKit's `PKPushCredentials`, with topic and teams.
+/// What a sender needs to reach the app on this device: PushKit's `PKPushCredentials`, with topic, teams, and the server.
+///
+/// Apple's servers have one address for all devices. A device of Ringwake has its own, or its gateway's: send ``host``,
+/// ``port`` and ``certificateAuthorities`` to your server with the token. A sender posts to
+/// `https://HOST:PORT/3/device/TOKEN`, as APNs' provider API has it.
 public struct PushCredentials: Hashable, Sendable {
     /// One of the provider API's two hosts.
     public struct Environment: Vocabulary {
@@ -19,8 +23,29 @@ public struct PushCredentials: Hashable, Sendable {
     public let topic: String
     /// The teams that may send pushes to the app.
     public let teams: [String]
+    /// The host that a sender connects to: a name in DNS, or a numeric address of IPv4 or IPv6, which needs brackets in a
+    /// URL.
+    ///
+    /// The owner's setting `senders` of ringwaked.toml(5), else what the daemon finds out: the address on which it listens,
+    /// or a name that its certificate is for. Nil if the daemon can't know it, as on a device that has a gateway and no such
+    /// setting, and with a daemon of an earlier version.
+    public let host: String?
+    /// The TCP port that a sender connects to, 1 to 65535; nil if it is unknown, as for ``host``.
+    public let port: Int?
+    /// The CAs that issued the server's certificate: one or more certificates in PEM, at most 32 KiB, never a private key.
+    /// A sender trusts them for connections to this ``host``, and for no others.
+    ///
+    /// Nil if the sender's system has the CA, if it is unknown, and with a daemon of an earlier version: use the CAs of the
+    /// system then.
+    public let certificateAuthorities: String?
 
-    package init(token: String, environment: Environment, topic: String, teams: [String]) {
+    package init(
+        token: String, environment: Environment, topic: String, teams: [String], host: String? = nil, port: Int? = nil,
+        certificateAuthorities: String? = nil
+    ) {
+        self.host = host
+        self.port = port
+        self.certificateAuthorities = certificateAuthorities
         self.token = token
         self.environment = environment
         self.topic = topic

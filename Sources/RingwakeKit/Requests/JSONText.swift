@@ -42,7 +42,9 @@ struct Registration: Hashable, Sendable {
         let credentials = message.credentials.map { credential in
             PushCredentials(
                 token: credential.token, environment: .init(rawValue: credential.environment),
-                topic: message.topic, teams: message.teams)
+                topic: message.topic, teams: message.teams, host: credential.host,
+                port: credential.port.flatMap { $0 == 0 ? nil : Int($0) },
+                certificateAuthorities: credential.certificateAuthorities)
         }
         return Registration(
             credentials: credentials, vendorIdentifier: message.vendorIdentifier.flatMap { UUID(uuidString: $0) })

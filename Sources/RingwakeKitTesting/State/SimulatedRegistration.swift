@@ -14,7 +14,9 @@ struct SimulatedRegistration: Sendable {
         CredentialsMessage(
             app: app.rawValue, topic: Topic.voip(of: app).rawValue, teams: [SimulatedDaemon.team],
             credentials: tokens.sorted { $0.key.rawValue < $1.key.rawValue }.map {
-                CredentialsMessage.Credential(environment: $0.key.rawValue, token: $0.value.hex)
+                CredentialsMessage.Credential(
+                    environment: $0.key.rawValue, token: $0.value.hex, host: SimulatedDaemon.pushHost,
+                    port: SimulatedDaemon.pushPort)
             }, vendorIdentifier: vendorIdentifier?.text)
     }
 

@@ -130,6 +130,27 @@ struct MessageTests {
         #expect(one.contactParameters(team: "TEAM2").contains("TEAM2.com.example.phone.voip"))
     }
 
+    @Test("where senders push to is read with each token, and is unknown from a daemon that does not say it")
+    func pushServer() throws {
+        let pem = #"-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n"#
+        let body =
+            #"{"app":"a","credentials":[{"environment":"development","token":"aa"},"#
+            + #"{"certificateAuthorities":"\#(pem)","environment":"production","host":"phone.example.org","#
+            + #""port":2197,"token":"bb"},{"environment":"moon","host":"h","port":0,"token":"cc"}],"#
+            + #""schema":1,"teams":[],"topic":"t"}"#
+        let credentials = try Registration.read(Array(body.utf8)).credentials
+        try #require(credentials.count == 3)
+        #expect(credentials[0].host == nil && credentials[0].port == nil)
+        #expect(credentials[0].certificateAuthorities == nil)
+        #expect(credentials[1].host == "phone.example.org" && credentials[1].port == 2197)
+        let expected = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n"
+        #expect(credentials[1].certificateAuthorities == expected)
+        #expect(credentials[2].host == "h" && credentials[2].port == nil)
+        // The same token elsewhere is news for the app's server.
+        let moved = PushCredentials(token: "bb", environment: .production, topic: "t", teams: [], host: "other")
+        #expect(moved != credentials[1])
+    }
+
     @Test("the vendor's identifier is a UUID, and nil from a daemon that has none or writes something else")
     func vendorIdentifier() throws {
         func read(_ member: String) throws -> String? {

@@ -150,6 +150,15 @@ def test_a_handler_that_comes_anew_claims_the_call_of_the_one_that_died(warm: Sw
     hang_up(warm.app, call)
 
 
+def test_where_senders_push_to_is_told_and_told_anew_when_it_changes(warm: SwiftHandler) -> None:
+    host, port = warm.daemon.host_and_port
+    warm.says(f"push to: {host} {port}, with a CA")
+    warm.daemon.sections["senders"] = 'development = "phone.example.org:2197"'
+    warm.daemon.write_configuration()
+    user(warm.daemon, "reload")
+    warm.says("push to: phone.example.org 2197, with a CA")
+
+
 def test_tokens_that_are_renewed_are_told(warm: SwiftHandler) -> None:
     warm.says("credentials: development")
     token = warm.daemon.device_token()

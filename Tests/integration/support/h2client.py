@@ -40,9 +40,13 @@ class Answer:
 class H2Client:
     """One connection. Use as `with H2Client(...) as client: client.push(token)`."""
 
-    def __init__(self, address: tuple[str, int], context: ssl.SSLContext, session: ssl.SSLSession | None = None):
+    def __init__(
+        self, address: tuple[str, int], context: ssl.SSLContext, session: ssl.SSLSession | None = None,
+        name: str = AUTHORITY,
+    ):  # fmt: skip
+        """`name` is the one that the server's certificate has to be for."""
         plain = socket.create_connection(address, timeout=ANSWER_TIMEOUT)
-        self.socket = context.wrap_socket(plain, server_hostname=AUTHORITY, session=session)
+        self.socket = context.wrap_socket(plain, server_hostname=name, session=session)
         # Bad requests are a test's business, so nothing is checked or mended on the way out.
         self.h2 = h2.connection.H2Connection(
             h2.config.H2Configuration(

@@ -105,6 +105,10 @@ public final class CallHandler: Sendable {
         case .credentialsUpdated(let credentials):
             // A real app sends these to its server, or puts them into its Contact: `contactParameters`.
             log("credentials: \(credentials.map(\.environment.description).joined(separator: ", "))")
+            for one in credentials {
+                guard let host = one.host, let port = one.port else { continue }
+                log("push to: \(host) \(port)\(one.certificateAuthorities == nil ? "" : ", with a CA")")
+            }
         case .credentialsInvalidated:
             log("credentials: none")
         case .incomingPush(let push):
