@@ -147,7 +147,9 @@ struct MessageTests {
         #expect(credentials[1].certificateAuthorities == expected)
         #expect(credentials[2].host == "h" && credentials[2].port == nil)
         // The same token elsewhere is news for the app's server.
-        let moved = PushCredentials(token: "bb", environment: .production, topic: "t", teams: [], host: "other")
+        let moved = PushCredentials(
+            token: "bb", environment: .production, topic: "t", teams: [], host: "other", port: 2197,
+            certificateAuthorities: expected)
         #expect(moved != credentials[1])
     }
 
