@@ -166,6 +166,22 @@ package final class Connection {
         return bytes
     }
 
+    /// Overwrites bytes of the store's file with zeros, past SQLite's cache.
+    package func clear(_ count: Int, at offset: Int64) throws(SQLiteFailure) {
+        guard let file = try open(.store), let write = file.pointee.pMethods?.pointee.xWrite else { return }
+        errno = 0
+        let code = write(file, [UInt8](repeating: 0, count: count), Int32(clamping: count), offset)
+        guard code == SQLITE_OK else { throw Self.failure(code) }
+    }
+
+    /// Syncs the store's file to the disk.
+    package func syncStore() throws(SQLiteFailure) {
+        guard let file = try open(.store), let sync = file.pointee.pMethods?.pointee.xSync else { return }
+        errno = 0
+        let code = sync(file, SQLITE_SYNC_NORMAL)
+        guard code == SQLITE_OK else { throw Self.failure(code) }
+    }
+
     /// The size of a file in bytes.
     package func size(_ file: File) throws(SQLiteFailure) -> Int64 {
         guard let file = try open(file), let size = file.pointee.pMethods?.pointee.xFileSize else { return 0 }

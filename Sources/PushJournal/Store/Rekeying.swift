@@ -126,6 +126,9 @@ nonisolated struct Rekeying {
             case nil, .key, .mixed(isHidden: false): unhidden.insert(pass.kind)
             }
         }
+        // A freed page that is used again would keep, behind a row, what was on it.
+        if !unhidden.isEmpty { try store.giveBackPages(Int(Int32.max)) }
+        try store.keepNothingOfFreedPages(!unhidden.isEmpty)
         try mark(due.map(\.kind), present, store)
         for pass in due { total += try store.connection.number("SELECT count(*) FROM \(pass.table)") }
         (waiting, blocked) = (due[...], [:])
@@ -257,11 +260,12 @@ nonisolated struct Rekeying {
 
     /// Notes that all records of a kind have its present key. What was stored as it is must not stay in free pages or the
     /// log, also after a kill: so that goes first.
-    private func finish(_ kind: ProtectedKind, _ store: Store) throws(SQLiteFailure) {
+    private mutating func finish(_ kind: ProtectedKind, _ store: Store) throws(SQLiteFailure) {
         let key = Key(store.vault.ring.header(of: kind))
         if key.protection != .none, unhidden.contains(kind) {
-            try store.giveBackPages(Int(Int32.max))
-            try store.cutLog()
+            try store.clearRemains()
+            unhidden.remove(kind)
+            try store.keepNothingOfFreedPages(!unhidden.isEmpty)
         }
         try store.transaction { () throws(SQLiteFailure) in try Self.write(.key(key), kind, store.connection) }
     }

@@ -87,6 +87,19 @@ nonisolated final class Store {
         writeSeal()
     }
 
+    /// Overwrites what is left of former rows in the store: in its free pages, in the unused parts of others, and in the log.
+    func clearRemains() throws(SQLiteFailure) {
+        try giveBackPages(Int(Int32.max))
+        try checkpoint()
+        file.noteWork(isInStore: true)
+        // What SQLite has in its cache would be written again with a page that changes.
+        sqlite3_db_release_memory(connection.database)
+        var pages = try StorePages(connection)
+        try pages.clearGaps()
+        writeSeal()
+        try cutLog()
+    }
+
     /// Names this store.
     var epochText: String { String(UInt64(bitPattern: position.store), radix: 16) }
 

@@ -8,13 +8,6 @@ nonisolated struct StoreCheck {
     static let interval: UInt64 = 64
     static let pages: Int64 = 64
 
-    /// SQLite's default, which the store keeps.
-    private static let pageBytes = 4_096
-    /// Entries of 5 bytes on a page of the pointer map, which `auto_vacuum` brings.
-    private static let mapEntries: Int64 = 4_096 / 5
-    /// SQLite never uses the page at this offset.
-    private static let lockedOffset: Int64 = 1 << 30
-
     private var nextPage: Int64 = 1
 
     /// Reads all of the store and its log.
@@ -34,37 +27,23 @@ nonisolated struct StoreCheck {
     /// one. Call it only while the file is whole, that is after the log was moved into it.
     /// - Throws: `damaged`, or the error of reading it.
     mutating func somePages(_ connection: Connection) throws(SQLiteFailure) {
-        let pages = try connection.size(.store) / Int64(Self.pageBytes)
-        guard pages > 1 else { return }
-        if nextPage > pages { nextPage = 1 }
-        let end = min(pages, nextPage + Self.pages - 1)
-        var map: (page: Int64, bytes: [UInt8])?
-        for page in nextPage...end where (page - 1) * Int64(Self.pageBytes) != Self.lockedOffset {
-            let bytes = try connection.read(.store, Self.pageBytes, at: (page - 1) * Int64(Self.pageBytes))
+        var pages = try StorePages(connection)
+        guard pages.count > 1 else { return }
+        if nextPage > pages.count { nextPage = 1 }
+        let end = min(pages.count, nextPage + Self.pages - 1)
+        for page in nextPage...end where StorePages.isUsed(page) {
+            let bytes = try pages.read(page)
             var isPlausible = true
             if page == 1 {
                 isPlausible = bytes.starts(with: "SQLite format 3\0".utf8)
                 // Another page size, or no pointer map: nothing is known of the others.
-                guard !isPlausible || (bytes[16] == 0x10 && bytes[17] == 0 && bytes[52..<56] != [0, 0, 0, 0]) else {
-                    return
-                }
+                guard !isPlausible || StorePages.isKnownLayout(bytes) else { return }
             } else {
-                let first = (page - 2) / (Self.mapEntries + 1) * (Self.mapEntries + 1) + 2
-                if page == first {
-                    map = (page, bytes)
-                    isPlausible = stride(from: 0, to: Int(Self.mapEntries) * 5, by: 5).allSatisfy { bytes[$0] <= 5 }
-                } else {
-                    let entries: [UInt8]
-                    if let map, map.page == first {
-                        entries = map.bytes
-                    } else {
-                        entries = try connection.read(
-                            .store, Self.pageBytes, at: (first - 1) * Int64(Self.pageBytes))
-                        map = (first, entries)
-                    }
-                    // 1: the root of a tree, 5: another page of one.
-                    let kind = entries[Int(page - first - 1) * 5]
-                    isPlausible = kind == 1 || kind == 5 ? Self.isPlausibleTreePage(bytes) : (1...4).contains(kind)
+                switch try pages.kind(of: page) {
+                case .map(let isMapPlausible): isPlausible = isMapPlausible
+                case .tree: isPlausible = Self.isPlausibleTreePage(bytes)
+                case .other: break
+                case .unknown: isPlausible = false
                 }
             }
             // The whole check decides, which knows more.
@@ -77,7 +56,7 @@ nonisolated struct StoreCheck {
     private static func isPlausibleTreePage(_ page: [UInt8]) -> Bool {
         let header = page[0] == 2 || page[0] == 5 ? 12 : 8
         let cells = Int(page[3]) << 8 | Int(page[4])
-        return [2, 5, 10, 13].contains(page[0]) && header + 2 * cells <= pageBytes
+        return [2, 5, 10, 13].contains(page[0]) && header + 2 * cells <= StorePages.bytes
     }
 
     /// The first page of the log that is not as SQLite wrote it; nil if all are. SQLite reads a log's checksums at a
@@ -90,7 +69,7 @@ nonisolated struct StoreCheck {
         guard sums == pair(header[24..<32]) else { return 0 }
         for index in 0..<connection.logPages {
             let frame = try connection.read(
-                .log, 24 + pageBytes, at: 32 + Int64(index) * Int64(24 + pageBytes))
+                .log, 24 + StorePages.bytes, at: 32 + Int64(index) * Int64(24 + StorePages.bytes))
             sums = checksum(frame[24...], checksum(frame[..<8], sums, isBigEndian), isBigEndian)
             guard frame[8..<16].elementsEqual(header[16..<24]), sums == pair(frame[16..<24]) else { return index + 1 }
         }

@@ -137,6 +137,11 @@ nonisolated extension Store {
         Int(clamping: try connection.number("PRAGMA freelist_count"))
     }
 
+    /// Whether SQLite overwrites what is on a page that becomes free, which costs a write of it.
+    func keepNothingOfFreedPages(_ isOn: Bool) throws(SQLiteFailure) {
+        try connection.run("PRAGMA secure_delete = \(isOn ? "ON" : "FAST")")
+    }
+
     /// Shrinks the file by up to `count` free pages.
     func giveBackPages(_ count: Int) throws(SQLiteFailure) {
         try transaction { () throws(SQLiteFailure) in

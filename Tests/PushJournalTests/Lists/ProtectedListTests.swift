@@ -153,8 +153,10 @@ struct ProtectedListTests {
         #expect(try harness.patterns("mine", page: 7) == harness.entries("mine").map(\.pattern.description).sorted())
     }
 
-    @Test("leave nothing of many entries in pages that are still used, when protection begins")
-    func manyRekeyed() throws {
+    // What SQLite moves between pages depends on the keys, which are random: one in six stores had something left.
+    @Test(
+        "leave nothing of many entries in pages that are still used, when protection begins", arguments: 0..<4)
+    func manyRekeyed(_: Int) throws {
         let harness = try JournalHarness()
         try harness.createList("mine")
         for part in 0..<4 {
