@@ -19,6 +19,8 @@ struct SimulatedDaemonTests {
         daemon.push("c1", caller: "sip:alice@example.org", payload: #"{"n":1}"#)
         let ringing = try await daemon.call("c1", reaches: .ringing)
         #expect(ringing.caller == "sip:alice@example.org" && ringing.callerName == "Reported")
+        // The answer to the report and the action come to two tasks.
+        try await app.hears("said call c1")
         try daemon.user(.answer, "c1")
         try await daemon.call("c1", reaches: .connected)
         try daemon.user(.hold, "c1")
