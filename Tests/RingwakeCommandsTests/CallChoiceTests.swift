@@ -59,6 +59,21 @@ struct CallChoiceTests {
         #expect(daemon.requestLines.last == "POST /v1/calls/\(Self.bob)/dtmf?app=com.example.phone HTTP/1.1")
     }
 
+    @Test("a swap resumes the only held call; the id of the connected call is refused, and nothing is sent")
+    func swap() {
+        let daemon = daemon(
+            (Self.alice, Self.call(Self.alice, "connected", "Alice")),
+            (Self.carol, Self.call(Self.carol, "held", "Carol")))
+        #expect(ringwake(["call", "swap"], at: daemon).status == 0)
+        #expect(daemon.requestLines.last == "POST /v1/calls/\(Self.carol)/unhold?app=com.example.phone HTTP/1.1")
+        for id in [Self.alice, "7b0e"] {
+            let sent = daemon.requestLines.count
+            let ran = ringwake(["call", "swap", id], at: daemon)
+            #expect(ran.status == 1 && ran.errors.contains("the call '\(Self.alice)' is connected already"))
+            #expect(!daemon.requestLines.dropFirst(sent).contains { $0.hasPrefix("POST") })
+        }
+    }
+
     @Test("if several calls fit, the error names them and what to type; nothing is done")
     func several() {
         let daemon = daemon(

@@ -92,12 +92,20 @@ extension CallSubcommand {
 
     /// Sends the request `verb` for the call `id` and shows the call's state afterwards.
     ///
-    /// - Parameter command: the command's name; nil: the verb's.
+    /// - Parameters:
+    ///   - command: the command's name; nil: the verb's.
+    ///   - refusal: why the command refuses the call as it is, although the daemon would not; nil: it needs no look.
     func post(
-        _ verb: CallVerb, to id: String?, _ body: (some Encodable)?, command: String? = nil, in context: CommandContext
+        _ verb: CallVerb, to id: String?, _ body: (some Encodable)?, command: String? = nil,
+        refusing refusal: ((CallMessage) -> RingwakeError?)? = nil, in context: CommandContext
     ) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
         let act = { (reference: CallChoice.Reference) throws(RingwakeError) -> CallMessage in
+            if let refusal {
+                let current: CallMessage = try client.get(
+                    RequestTarget("calls", reference.id, query: [("app", reference.app)]))
+                if let refused = refusal(current) { throw refused }
+            }
             let target = RequestTarget("calls", reference.id, verb.rawValue, query: [("app", reference.app)])
             return try client.post(target, body)
         }

@@ -112,7 +112,8 @@ struct CallSwapCommand: CallSubcommand {
             ringwake call swap 7b0e
             """,
         details: """
-            The connected call is held first. If that fails, nothing changes.
+            The connected call is held first. If that fails, nothing changes. The id is that
+            of the held call: one that is connected already is refused.
             """)
 
     @Argument(help: .usersCall(CallChoice.Fit(.unhold)), completion: .calls(.unhold))
@@ -121,8 +122,16 @@ struct CallSwapCommand: CallSubcommand {
     @OptionGroup var options: CallOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        // The daemon resumes a connected call by doing nothing, and who asks for a swap would not find out.
         try post(
-            .unhold, to: id, CallAnswer(others: OtherCalls.hold.rawValue), command: "swap", in: context)
+            .unhold, to: id, CallAnswer(others: OtherCalls.hold.rawValue), command: "swap",
+            refusing: { call in
+                guard call.state == CallStateMachine.State.Name.connected.rawValue else { return nil }
+                return RingwakeError(
+                    .conflict,
+                    "the call '\(call.call)' is connected already; give the id of the held call, or none if only one is"
+                )
+            }, in: context)
     }
 }
 

@@ -118,6 +118,7 @@ def test_swap(phone: App) -> None:
     assert json.loads(done.stdout)["call"] == first
     phone.daemon.control.wait_for(first, "connected")
     phone.daemon.control.wait_for(second, "held")
+    assert "is connected already" in user(phone.daemon, "call", "swap", first, status=1).stderr
     user(phone.daemon, "call", "end", second)
     phone.daemon.control.wait_for(second, "ended")
     assert "no call is held" in user(phone.daemon, "call", "swap", status=5).stderr
