@@ -63,6 +63,15 @@ struct ControlClientTests {
         #expect(code(.hang(""), timeout: .milliseconds(50)) == .timedOut)
     }
 
+    @Test("a command's own deadline bounds a request, and a request never waits without end")
+    func ownDeadline() {
+        let client = ControlClient(path: "/nowhere", secret: nil)
+        #expect(client.ending(at: nil).timeout == client.timeout)
+        #expect(client.ending(at: Deadline(after: .seconds(3600))).timeout == client.timeout)
+        #expect(client.ending(at: Deadline(after: .seconds(2))).timeout <= .seconds(2))
+        #expect(client.ending(at: Deadline(after: .zero)).timeout == .milliseconds(1))
+    }
+
     @Test("a newer schema is said, not guessed at")
     func newerSchema() throws {
         let daemon = FakeDaemon { _ in .json(#"{"schema":2,"pid":1}"#) }
@@ -123,9 +132,9 @@ struct WatchTests {
     @Test("too few events before --timeout is status 6; without --count the time just ends it")
     func timeout() {
         let daemon = FakeDaemon { _ in .hang(Self.head + Self.chunk(Self.ringing + "\n")) }
-        let short = ringwake(["watch", "--count", "2", "--timeout", "50ms"], at: daemon)
+        let short = ringwake(["watch", "--count", "2", "--timeout", "500ms"], at: daemon)
         #expect(short.status == 6 && short.errors.contains("1 of 2 events"))
-        #expect(ringwake(["watch", "--timeout", "50ms"], at: daemon).status == 0)
+        #expect(ringwake(["watch", "--timeout", "500ms"], at: daemon).status == 0)
     }
 
     @Test("a stream that the daemon closes is opened again, and the handler of the call claims it")

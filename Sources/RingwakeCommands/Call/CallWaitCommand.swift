@@ -61,20 +61,21 @@ struct CallWaitCommand: DaemonCommand {
         let wanted = states.isEmpty ? [State.ringing.rawValue] : states
         let deadline = timeout.map { Deadline(after: $0.duration) }
         let watched = try id.map { (id) throws(RingwakeError) in
-            try CallChoice.watched(id, of: filter, "ringwake call wait", by: client, in: context)
+            try CallChoice.watched(
+                id, of: filter, "ringwake call wait", by: client.ending(at: deadline), in: context)
         }
         let (call, app) = (watched?.id, watched.map(\.app) ?? filter)
         let target = RequestTarget("events", query: [("app", app), ("call", call)])
-        var events = try client.events(target)
+        var events = try client.ending(at: deadline).events(target)
         while true {
             do throws(RingwakeError) {
                 // Looked at after the stream was opened, so that no change is missed in between.
-                if let call, let known = try look(call, app, client) {
+                if let call, let known = try look(call, app, client.ending(at: deadline)) {
                     if wanted.contains(known.state) { return try show(known, in: context) }
                     if known.state == State.ended.rawValue { throw ended(call, wanted) }
                 }
                 if let change = try next(&events, call, wanted, until: deadline, in: context) {
-                    let found: CallMessage = try client.get(
+                    let found: CallMessage = try client.ending(at: deadline).get(
                         RequestTarget("calls", change.call, query: [("app", change.app)]))
                     return try show(found, in: context)
                 }

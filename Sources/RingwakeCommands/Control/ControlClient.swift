@@ -16,6 +16,15 @@ struct ControlClient {
     /// Timeout of connecting and one answer together.
     var timeout: Duration = .seconds(10)
 
+    /// The same client, whose next request ends at `deadline` at the latest; nil: there is no deadline.
+    func ending(at deadline: Deadline?) -> ControlClient {
+        guard let deadline else { return self }
+        var client = self
+        // A socket takes zero for "no timeout".
+        client.timeout = min(timeout, max(.milliseconds(1), deadline.remaining))
+        return client
+    }
+
     /// `GET /v1/...`.
     func get<Message: Decodable>(_ target: RequestTarget) throws(RingwakeError) -> Message {
         try decode(answer(to: "GET", target, body: nil), from: target)

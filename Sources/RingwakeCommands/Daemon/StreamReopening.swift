@@ -20,8 +20,8 @@ struct StreamReopening {
         while true {
             guard waits(pause), deadline?.hasPassed != true else { return nil }
             do throws(RingwakeError) {
-                claim(call)
-                return try client.events(target)
+                claim(call, until: deadline)
+                return try client.ending(at: deadline).events(target)
             } catch {
                 guard [.daemonNotRunning, .unreachable, .timedOut].contains(error.code) else { throw error }
             }
@@ -31,9 +31,10 @@ struct StreamReopening {
 
     /// A refusal is usual: the daemon knows a handler again by its process, and then there is nothing to claim. If the
     /// daemon is still away, the stream's error says so.
-    private func claim(_ call: String?) {
+    private func claim(_ call: String?, until deadline: Deadline?) {
         guard let call, call == context.environment("RINGWAKE_CALL"), client.secret != nil else { return }
-        let _: CallMessage? = try? client.post(RequestTarget("calls", call, CallVerb.claim.rawValue))
+        let target = RequestTarget("calls", call, CallVerb.claim.rawValue)
+        let _: CallMessage? = try? client.ending(at: deadline).post(target)
     }
 
     /// Waits. False if the reader of the output has left.

@@ -47,18 +47,21 @@ struct WatchCommand: DaemonCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
         let app = app ?? context.environment("RINGWAKE_APP")
+        var printer = stream.printer(wantsJSON: wantsJSON, in: context)
+        let deadline = printer.deadline
         let call = try call.map { (call) throws(RingwakeError) in
-            try CallChoice.watched(call, of: app, "ringwake watch --call", by: client, in: context).id
+            try CallChoice.watched(
+                call, of: app, "ringwake watch --call", by: client.ending(at: deadline), in: context
+            ).id
         }
         let target = RequestTarget("events", query: [("app", app), ("call", call), ("pushes", pushes ? "true" : nil)])
-        var printer = stream.printer(wantsJSON: wantsJSON, in: context)
         printer.call = call
-        var events = try client.events(target)
+        var events = try client.ending(at: deadline).events(target)
         while case .streamClosed = try printer.print(events) {
             if !wantsJSON { context.errors.write("ringwake: the daemon closed the stream; waiting until it is back\n") }
             let reopening = StreamReopening(client: client, target: target, context: context)
-            guard let again = try reopening.reopen(call: call, until: printer.deadline) else {
-                if printer.deadline?.hasPassed == true { try printer.timeOut() }
+            guard let again = try reopening.reopen(call: call, until: deadline) else {
+                if deadline?.hasPassed == true { try printer.timeOut() }
                 return .success
             }
             events = again

@@ -11,6 +11,9 @@ struct Deadline {
 
     var hasPassed: Bool { instant <= BootClock.now() }
 
+    /// The time until the deadline; zero if it has passed.
+    var remaining: Duration { max(.zero, BootClock.now().duration(to: instant)) }
+
     /// For poll(2): milliseconds until the deadline, rounded up so that it has passed afterwards; 0 if it has passed.
     var pollTimeout: Int32 {
         let nanoseconds = max(0, BootClock.now().duration(to: instant).saturatingNanoseconds)

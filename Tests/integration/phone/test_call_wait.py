@@ -2,12 +2,13 @@
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from support import programs
+from support import processes, programs
 from support.apps import App
 from support.telephone import (
     OTHER_APP, PAYLOAD, allow_two_apps, begins, connected, held, ringing, send, user, waits,
@@ -85,6 +86,18 @@ def test_no_call_in_time(phone: App) -> None:
     assert done.returncode == 6 and "ringing" in done.stderr
     done = phone.daemon.ringwake("call", "wait", "--state", "awake")
     assert done.returncode == 2 and "connected" in done.stderr
+
+
+def test_a_daemon_that_hangs_does_not_lengthen_the_timeout(phone: App) -> None:
+    pid = phone.daemon.process.pid
+    processes.stop(pid)
+    try:
+        # A request alone would wait for 10 s.
+        for command in (["call", "wait"], ["call", "wait", "7b0e"], ["watch"]):
+            done = phone.daemon.ringwake(*command, "--timeout", "1s", timeout=8)
+            assert done.returncode == 6 and "did not answer in time" in done.stderr
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def test_calls_of_another_app_do_not_count(telephone) -> None:
