@@ -131,7 +131,7 @@ package enum CallVerb: String, Sendable, CaseIterable {
     }
 }
 
-/// Body of `report` and `update`: what the handler knows about the call. Every member is optional.
+/// Body of `report` and `update`: what the handler knows about the call. Every member is optional; an update has one.
 package struct CallReport: Codable, Equatable, Sendable {
     /// The caller: a SIP URI, a number, any handle that the app uses.
     package var caller: String?

@@ -123,6 +123,17 @@ struct ServiceRequestTests {
         #expect(try CallReport(callerName: text).update() == CallUpdate(callerName: kept))
     }
 
+    @Test("An update that says nothing is refused, a report is not", arguments: ["{}", #"{"video":null}"#])
+    func emptyUpdate(body: String) throws {
+        let key = CallKey(app: try #require(AppID("com.example.phone")), id: CallID("c1"))
+        func event(_ verb: CallVerb) throws(RingwakeError) -> Event {
+            try verb.event(on: key, by: nil, body: Array(body.utf8)) { _ in nil }
+        }
+        let error = #expect(throws: RingwakeError.self) { try event(.update) }
+        #expect(error?.code == .invalidRequest && error?.message.contains("the update is empty") == true)
+        #expect(throws: Never.self) { try event(.report) }
+    }
+
     @Test("A reported text with a zero byte is refused, and the message says which")
     func zeroByte() {
         let error = #expect(throws: RingwakeError.self) { try CallReport(caller: "a", callerName: "a\0b").update() }

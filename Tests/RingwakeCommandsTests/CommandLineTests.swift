@@ -34,6 +34,7 @@ struct CommandLineTests {
             ["push", "list", "--limit", "0"], ["push", "list", "--limit", "501"], ["push", "list", "--before", "0"],
             ["push", "show"], ["call", "list", "--limit", "-1"], ["call", "list", "--missed", "yes"],
             ["call", "fulfill"], ["call", "fulfill", "jump"], ["call", "ended", "--reason", "bored"],
+            ["call", "update"], ["call", "update", "C1"],
             ["call", "fulfill", "a", "b", "end"], ["reachability", "http://example.org"], ["reachability", "a b"],
             ["reachability", "192.0.2.1,2001:db8::1"], ["reachability", "--path", "any"],
             ["reachability", "--local", "--socket", "/x"], ["reachability", "192.0.2.1:5060"],

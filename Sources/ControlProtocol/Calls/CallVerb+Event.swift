@@ -43,6 +43,12 @@ extension CallVerb {
             guard report.ring == nil else {
                 throw RingwakeError(.invalidRequest, "'ring' goes with 'report'; 'update' makes no call ring")
             }
+            guard report != CallReport() else {
+                throw RingwakeError(
+                    .invalidRequest,
+                    "the update is empty: give one of 'caller', 'callerName', 'video', 'supportsHold' and 'supportsDTMF'"
+                )
+            }
             return .updated(key, try report.update(), by: wake)
         case .audio:
             let body = try ControlBody.decode(AudioConfigurationBody.self, from: body, empty: nil)

@@ -78,11 +78,18 @@ struct CallUpdateCommand: CallSubcommand {
 
     @OptionGroup var options: CallOptions
 
-    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let report = CallReport(
+    private var report: CallReport {
+        CallReport(
             caller: caller, callerName: name, video: video, supportsHold: hold, supportsDTMF: dtmf,
             supportsMerge: merge)
-        return try post(.update, to: id, report, in: context)
+    }
+
+    func validate() throws {
+        try require(report != CallReport(), "Give what has changed: --caller, --name, --video, --hold, --dtmf or --merge.")
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        try post(.update, to: id, report, in: context)
     }
 }
 

@@ -36,7 +36,7 @@ public final class CallProvider: Sendable {
 
     /// Reports what has become known about a call, or has changed: who it is with, since it was transferred for example,
     /// video, what the app can do in it; CallKit's `reportCall(with:updated:)`. In every state until the call ends. A new
-    /// caller without a name has none.
+    /// caller without a name has none. An empty update does nothing, as in CallKit: nothing is sent, so it never fails.
     ///
     /// - Throws: `alreadyEnded`, `unknownCall`, `notOwned`, `noAnswer`.
     public func reportCall(with id: Call.ID, updated update: CallUpdate) async throws(CallError) {

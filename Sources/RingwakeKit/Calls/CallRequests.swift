@@ -17,7 +17,10 @@ struct CallRequests: Sendable {
     }
 
     func update(_ call: Call.ID, _ update: CallUpdate) async throws(CallError) {
-        let message = try await send(call, .update, controlJSON(CallReport(update))) { _ in true }
+        let report = CallReport(update)
+        // As in CallKit, an update that says nothing is no error. The daemon would refuse it.
+        guard report != CallReport() else { return }
+        let message = try await send(call, .update, controlJSON(report)) { _ in true }
         if let error = message.endError { throw error }
     }
 

@@ -53,6 +53,20 @@ struct ProviderTests {
         #expect(await outcome == expected)
     }
 
+    @Test("an update that says nothing is not sent")
+    func emptyUpdate() async throws {
+        let provider = CallProvider(client: try daemon.client())
+        try await provider.reportCall(with: "c1", updated: CallUpdate())
+        async let outcome = outcome { () async throws(CallError) in
+            try await provider.reportCall(with: "c1", updated: CallUpdate(callerName: "Alice"))
+        }
+        try await daemon.greet()
+        let (number, request) = try await daemon.request("POST /v1/calls/c1/update")
+        #expect(request.body == Array(#"{"callerName":"Alice"}"#.utf8))
+        daemon.answer(number, callMessage("ringing"))
+        #expect(await outcome == nil)
+    }
+
     @Test("a refusal is told as what it means")
     func refused() async throws {
         let provider = CallProvider(client: try daemon.client())

@@ -67,7 +67,7 @@ def test_what_the_app_cannot_do(phone: App) -> None:
     phone.daemon.control.wait_for(call, "ended")
 
 
-@pytest.mark.parametrize("body", [{"ring": True}, {"caller": "a\0b"}, {"video": 1}, "x", None])
+@pytest.mark.parametrize("body", [{}, {"caller": None}, {"ring": True}, {"caller": "a\0b"}, {"video": 1}, "x", None])
 def test_what_is_no_update(phone: App, body: object) -> None:
     call = ringing(phone)
     status, answer = phone.daemon.control.request("POST", f"/v1/calls/{call}/update", body)
