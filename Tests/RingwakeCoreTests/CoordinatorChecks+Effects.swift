@@ -47,6 +47,12 @@ extension CoordinatorChecks {
         if call.handler != previous?.handler { asked[call.number] = nil }
         if call.machine.lease == .taken { claims[call.number] = nil }
         if state == .ended { ends += 1 }
+        if let before = previous?.machine.state.name, [.woken, .reported, .confirmed].contains(before),
+            call.machine.state.endReason == .declined
+        {
+            let isUsers = call.timeline.first { $0.stage == .hungUp }?.by == nil
+            check(isUsers, "\(call.key) is declined by its handler, and nobody has seen it")
+        }
         if state == .ended, call.machine.state.endReason == .replaced {
             check(call.attempt == 0 && call.handler == nil, "\(call.key) is replaced, which a handler had")
         }

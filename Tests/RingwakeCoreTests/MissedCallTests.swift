@@ -9,12 +9,14 @@ struct MissedCallTests {
         case remoteEndedBefore, remoteEndedAfter, failed, exitedBefore, exitedRinging, exitedAfter, notStarted,
             neverReported
         case neverConfirmed, neverAnswered, cannotAnswer, expired, tooLong
+        case endedUnseenByHandler, endedUnseenByUser
 
         /// Whether the user is to be told that the call was missed, and what its handler is charged with.
         var expected: (isMissed: Bool, [HandlerFailure]) {
             switch self {
-            case .unanswered, .cancelled, .remoteEndedBefore, .failed, .expired: (true, [])
-            case .declined, .hungUp, .answeredElsewhere, .declinedElsewhere, .remoteEndedAfter, .cannotAnswer,
+            case .unanswered, .cancelled, .remoteEndedBefore, .failed, .expired, .endedUnseenByHandler: (true, [])
+            case .declined, .endedUnseenByUser, .hungUp, .answeredElsewhere, .declinedElsewhere, .remoteEndedAfter,
+                .cannotAnswer,
                 .tooLong, .declinedAndGone:
                 (false, [])
             case .exitedBefore: (true, [.exited])
@@ -32,7 +34,7 @@ struct MissedCallTests {
         var start: CallStateMachine.State.Name {
             switch self {
             case .notStarted, .neverReported: .woken
-            case .neverConfirmed, .expired, .exitedBefore: .reported
+            case .neverConfirmed, .expired, .exitedBefore, .endedUnseenByHandler, .endedUnseenByUser: .reported
             case .neverAnswered, .cannotAnswer: .answering
             case .hungUp, .remoteEndedAfter, .exitedAfter, .tooLong: .connected
             default: .ringing
@@ -62,6 +64,9 @@ struct MissedCallTests {
                 scenario.wait(.seconds(45))
                 return scenario.send(.ringConfirmed(key, by: wake))
             case .tooLong: return scenario.pass(.seconds(4 * 3600))
+            case .endedUnseenByHandler, .endedUnseenByUser:
+                return scenario.send(.endRequested(key, by: self == .endedUnseenByHandler ? wake : nil))
+                    + scenario.send(.fulfilled(key, .end, by: wake))
             }
         }
     }

@@ -78,6 +78,26 @@ struct SelfAnswerTests {
         #expect(scenario.pass(.seconds(6)).requests.isEmpty && scenario.state()?.name == .ringing)
     }
 
+    @Test(
+        "A call that its handler ends before it rings is missed: nobody declined it. A user who ends it then declines it",
+        arguments: [CallStateMachine.State.Name.woken, .reported, .confirmed])
+    func unseen(state: CallStateMachine.State.Name) {
+        for isByApp in [true, false] {
+            var scenario = Scenario()
+            scenario.bring(to: state)
+            let (key, wake) = (scenario.key(), scenario.handler())
+            #expect(scenario.send(.endRequested(key, by: isByApp ? wake : nil)).requests == [.end])
+            let ended = scenario.send(.fulfilled(key, .end, by: wake))
+            #expect(ended.missed == (isByApp ? ["one"] : []) && ended.strikes.isEmpty)
+            let end: CallStateMachine.State =
+                isByApp
+                ? .ended(.handlerFailed, detail: "the handler ended it before it rang")
+                : .ended(.declined, detail: nil)
+            #expect(scenario.state() == end)
+            #expect(entry(.hungUp, scenario)?.by == (isByApp ? .app : nil))
+        }
+    }
+
     @Test("A handler has no say in calls that it does not have")
     func foreign() {
         var scenario = Scenario()

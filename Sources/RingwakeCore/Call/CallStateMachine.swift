@@ -207,12 +207,15 @@ package struct CallStateMachine: Hashable, Sendable {
     }
 
     /// The user ended the call, in any state. Before the answer this declines it.
-    package mutating func end(at now: BootInstant) throws(Refusal) -> [Output] {
+    ///
+    /// - Parameter isByHandler: its handler did. It declines nothing that nobody has seen: the user misses the call.
+    package mutating func end(at now: BootInstant, isByHandler: Bool = false) throws(Refusal) -> [Output] {
         let reason: CallEndReason
         switch state {
         // No handler knows the call, so none is asked.
         case .queued: return finish(isOutgoing ? .localEnded : .declined)
-        case .woken, .reported, .confirmed, .ringing: reason = .declined
+        case .woken, .reported, .confirmed: reason = isByHandler ? .handlerFailed : .declined
+        case .ringing: reason = .declined
         case .answering, .connected, .held, .dialling, .connecting: reason = .localEnded
         case .ending, .ended: throw Refusal(state: state)
         }
@@ -238,7 +241,7 @@ package struct CallStateMachine: Hashable, Sendable {
         case (.dialling, .start):
             return try report(.dialled, at: now)
         case (.ending(let reason, _), .end):
-            return finish(reason)
+            return finish(reason, reason == .handlerFailed ? "the handler ended it before it rang" : nil)
         case (.connected(let until), .hold):
             try actions.answered(action, isFulfilled: true, in: state, lease)
             return enter(.held(until: until))

@@ -246,7 +246,7 @@ struct CallEngine: Hashable, Sendable {
         at now: BootInstant
     ) -> [Effect] {
         settle(key, at: now, by: wake, noting: .hungUp, insteadOfUser: standIn) { machine throws(Refusal) in
-            try machine.end(at: now)
+            try machine.end(at: now, isByHandler: wake != nil)
         }
     }
 

@@ -76,6 +76,18 @@ def test_an_app_declines_its_call(telephone) -> None:
     assert by(app, call)["hungUp"] == "app"
 
 
+def test_a_call_that_its_handler_ends_before_it_rings_is_missed(telephone) -> None:
+    app = connected_only(telephone)
+    with app.daemon.control.handler(APP) as stream:
+        handler = Handler(app, stream)
+        call = send(app.daemon)
+        stream.until("wake")
+        handler.does(call, "end")
+    message = app.daemon.control.wait_for(call, "ended")
+    assert (message["reason"], message["missed"]) == ("handlerFailed", True)
+    assert "before it rang" in message["detail"] and by(app, call)["hungUp"] == "app"
+
+
 def test_an_app_that_is_not_trusted_does_all_but_answer(telephone) -> None:
     app = connected_only(telephone, "self_answer = false")
     with app.daemon.control.handler(APP) as stream:
