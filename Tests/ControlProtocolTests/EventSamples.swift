@@ -112,6 +112,7 @@ enum EventSamples {
     private static let muted = {
         var event = call
         (event.state, event.deadlineMs, event.muted) = ("connected", 14_400_000, true)
+        (event.connectedMs, event.answeredBy) = (185_000, "app")
         event.identifiedAs = "Alice's office"
         (event.video, event.supportsHold, event.supportsDTMF) = (false, false, false)
         return event

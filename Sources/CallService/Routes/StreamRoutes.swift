@@ -50,11 +50,10 @@ enum StreamRoutes {
         service.protectedData == .available ? [] : [EventMessage(protectedData: service.protectedData, at: turn.now)]
     }
 
-    /// What a stream of one app begins with if something is restricted.
+    /// What a stream of one app, or of all, begins with if something is restricted.
     private static func restrictions(
         of app: AppID?, _ service: CallServiceStateMachine, _ turn: Turn
     ) -> [EventMessage] {
-        guard let app else { return [] }
         let restrictions = service.screening.restrictions(of: app, turn)
         return restrictions == AppRestrictions() ? [] : [EventMessage(restrictions: restrictions, of: app)]
     }

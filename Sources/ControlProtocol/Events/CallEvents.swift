@@ -6,8 +6,9 @@ extension EventMessage {
         package static let name = Name.call
 
         package enum CodingKeys: String, CodingKey, CaseIterable {
-            case app, call, number, outgoing, state, endReason, deadlineMs, claimMs, muted, caller, callerName, video
-            case identifiedAs, supportsHold, supportsDTMF, supportsMerge, conference, atUs
+            case app, call, number, outgoing, state, endReason, deadlineMs, claimMs, connectedMs, answeredBy, muted
+            case caller, callerName, video, identifiedAs, supportsHold, supportsDTMF, supportsMerge
+            case conference, atUs
         }
 
         package var app, call: String
@@ -23,6 +24,11 @@ extension EventMessage {
         package var deadlineMs: Int64?
         /// Milliseconds until the call ends because it lost its handler and none has claimed it.
         package var claimMs: Int64?
+        /// Milliseconds since the two sides were connected, held or not; of a call that has ended, how long they were.
+        /// Nil: they never were.
+        package var connectedMs: Int64?
+        /// `Hop.by` of the answer: who answered instead of the user; nil: the user did, or nobody.
+        package var answeredBy: String?
         /// Whether the handler has muted the microphone.
         package var muted: Bool
         /// The caller, once known; in an outgoing call, this and the next are who is called.

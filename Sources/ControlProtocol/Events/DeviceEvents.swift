@@ -36,7 +36,7 @@ extension EventMessage {
     }
 
     /// What is restricted on the device has changed: for an app, or without `app` for one that do not disturb has no
-    /// exception for. A stream of one app begins with it if something is restricted.
+    /// exception for. A stream that is not of one call begins with it if something is restricted.
     package struct Restrictions: EventContent {
         package static let name = Name.restrictions
 

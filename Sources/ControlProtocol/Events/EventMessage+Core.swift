@@ -11,6 +11,8 @@ extension EventMessage {
                 endReason: call.machine.state.endReason?.rawValue,
                 deadlineMs: call.machine.stateDeadline.map { now.millisecondsLeft(until: $0) },
                 claimMs: call.machine.claimBy.map { now.millisecondsLeft(until: $0) },
+                connectedMs: call.connectedMilliseconds(at: now),
+                answeredBy: call.timeline.last { $0.stage == .answered }?.by?.rawValue,
                 muted: call.machine.isMuted, caller: call.update.caller, callerName: call.update.callerName,
                 video: call.update.hasVideo, identifiedAs: call.update.identifiedAs,
                 supportsHold: call.update.supportsHold == false ? false : nil,
@@ -141,5 +143,14 @@ extension EventMessage {
         case .active(let route): self.init(audio: .activated(route), of: call)
         case .failed(let error): self.init(audio: .failed(error), of: call)
         }
+    }
+}
+
+extension Call {
+    /// How long the two sides have been connected; nil: they never were.
+    fileprivate func connectedMilliseconds(at now: BootInstant) -> Int64? {
+        guard let connected = timeline.first(where: { $0.stage == .connected }) else { return nil }
+        let end = timeline.last { $0.stage == .ended }?.at ?? now
+        return connected.at.millisecondsLeft(until: end)
     }
 }
