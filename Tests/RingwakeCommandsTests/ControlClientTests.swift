@@ -158,6 +158,24 @@ struct WatchTests {
         #expect(daemon.requestLines.contains("POST /v1/calls/C1/claim HTTP/1.1"))
     }
 
+    private static func event(_ number: Int, _ state: String) -> String {
+        ringing.replacing(#""number":1"#, with: #""number":\#(number)"#)
+            .replacing(#""state":"ringing""#, with: #""state":"\#(state)""#) + "\n"
+    }
+
+    @Test("a stream that is opened again has the ends that were missed, and no end twice")
+    func missedEnds() {
+        let daemon = FakeDaemon { line in
+            line.contains("since=5")
+                ? .hang(Self.head + Self.chunk(Self.event(6, "ended") + Self.event(5, "ended")))
+                : .raw([Self.head, Self.chunk(Self.event(6, "ended") + Self.event(5, "ringing"))])
+        }
+        let ran = ringwake(["watch", "--json", "--count", "3", "--timeout", "20s"], at: daemon)
+        let expected = Self.event(6, "ended") + Self.event(5, "ringing") + Self.event(5, "ended")
+        #expect(ran.status == 0 && ran.output == expected)
+        #expect(daemon.requestLines == ["GET /v1/events HTTP/1.1", "GET /v1/events?since=5 HTTP/1.1"])
+    }
+
     @Test("a daemon that does not come back is waited for until the timeout")
     func away() {
         let daemon = FakeDaemon { _ in .raw([Self.head]) }

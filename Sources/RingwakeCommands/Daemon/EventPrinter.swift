@@ -39,6 +39,8 @@ struct EventPrinter {
     private let context: CommandContext
     /// With this call it ends too, unless a count is given.
     var call: String?
+    /// The calls that were shown, over all streams.
+    private(set) var calls = SeenCalls()
     private var seen = 0
 
     fileprivate init(count: Int?, deadline: Deadline?, wantsJSON: Bool, context: CommandContext) {
@@ -61,6 +63,7 @@ struct EventPrinter {
         while count.map({ seen < $0 }) ?? true {
             switch try stream.next(until: deadline, output: context.output.descriptor) {
             case .line(let line):
+                guard isNew(line) else { continue }
                 let isLast = try show(line)
                 guard context.output.isOpen, !isLast else { return .done }
                 seen += 1
@@ -72,6 +75,13 @@ struct EventPrinter {
             }
         }
         return .done
+    }
+
+    /// Whether the line is to be shown: a stream that is opened again repeats ends of calls.
+    private mutating func isNew(_ line: [UInt8]) -> Bool {
+        let event: EventMessage? = try? EventStream.message(line, "an event")
+        guard case .call(let change)? = event else { return true }
+        return calls.note(change)
     }
 
     /// - Throws: `timedOut` if a count is given: it was not reached.

@@ -16,7 +16,8 @@ struct WatchCommand: DaemonCommand {
         details: """
             Begins with the current state of each matching call. With --json, prints one
             JSON object per line. If the daemon stops, waits until it is back, and begins
-            again with the current state; in a call's handler it then claims the call.
+            again with the current state and the ends of calls that it has missed; in a
+            call's handler it then claims the call.
 
             Exits after --count events, after --timeout, or with Ctrl-C. With --call and
             without --count it also exits when the call has ended. If fewer than --count
@@ -54,12 +55,20 @@ struct WatchCommand: DaemonCommand {
                 call, of: app, "ringwake watch --call", by: client.ending(at: deadline), in: context
             ).id
         }
-        let target = RequestTarget("events", query: [("app", app), ("call", call), ("pushes", pushes ? "true" : nil)])
+        let target = { (since: Int64?) in
+            RequestTarget(
+                "events",
+                query: [
+                    ("app", app), ("call", call), ("pushes", pushes ? "true" : nil), ("since", since.map { "\($0)" }),
+                ])
+        }
         printer.call = call
-        var events = try client.ending(at: deadline).events(target)
+        var events = try client.ending(at: deadline).events(target(nil))
         while case .streamClosed = try printer.print(events) {
             if !wantsJSON { context.errors.write("ringwake: the daemon closed the stream; waiting until it is back\n") }
-            let reopening = StreamReopening(client: client, target: target, context: context)
+            // A stream of one call has its end anyway.
+            let since = call == nil ? printer.calls.since : nil
+            let reopening = StreamReopening(client: client, target: target(since), context: context)
             guard let again = try reopening.reopen(call: call, until: deadline) else {
                 if deadline?.hasPassed == true { try printer.timeOut() }
                 return .success
