@@ -10,8 +10,8 @@ final class SimulatedTransport: ControlTransport {
     /// Stands for the PID of the client.
     private let client: Int32
     private let requests: SimulatedRequests
-    /// The stream's number here, and the daemon's request for it.
-    private var stream: (number: UInt64, request: RequestID)?
+    /// The streams: the number here, and the daemon's request for it.
+    private var streams: [ControlRequest.Sender: (number: UInt64, request: RequestID)] = [:]
 
     private init(_ daemon: SimulatedDaemon, _ queue: ClientQueue, client: Int32) {
         self.daemon = daemon
@@ -30,7 +30,7 @@ final class SimulatedTransport: ControlTransport {
     static let away = RingwakeKitError(.daemonNotRunning, "the simulated daemon is stopped")
     static let broken = RingwakeKitError(.unreachable, "the simulated daemon ended the connection")
 
-    // MARK: - The stream
+    // MARK: - Streams
 
     func openStream(_ number: UInt64, _ request: ControlRequest) {
         let (queue, client) = (queue, client)
@@ -44,13 +44,13 @@ final class SimulatedTransport: ControlTransport {
                 }
             }
         }
-        stream = opened.map { (number, $0) }
+        streams[request.sender] = opened.map { (number, $0) }
         if opened == nil { queue.deliver(.streamEnded(number, SimulatedTransport.away)) }
     }
 
     func closeStream(_ number: UInt64) {
-        guard let stream, stream.number == number else { return }
-        self.stream = nil
+        guard let (sender, stream) = streams.first(where: { $0.value.number == number }) else { return }
+        streams[sender] = nil
         daemon.with { $0.leave(stream.request) }
     }
 
@@ -62,7 +62,7 @@ final class SimulatedTransport: ControlTransport {
 
     func close() {
         requests.close()
-        if let stream { closeStream(stream.number) }
+        for stream in streams.values { closeStream(stream.number) }
     }
 }
 

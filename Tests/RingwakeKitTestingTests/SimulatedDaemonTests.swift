@@ -350,6 +350,29 @@ struct SimulatedDaemonTests {
         await app.close()
     }
 
+    @Test("The calls of all apps are watched by whoever may see them, and after a restart as they are then")
+    func allCalls() async throws {
+        let (daemon, app) = try await make()
+        let controller = CallController(client: app.client)
+        var lists = controller.callListUpdates.makeAsyncIterator()
+        #expect(try await lists.next() == [])
+        daemon.push("c1", caller: "sip:alice@example.org")
+        while try await lists.next()?.first?.state != .ringing {}
+        daemon.stop()
+        daemon.advance(by: .seconds(60))
+        daemon.start()
+        while try await lists.next() != [] {}
+        await app.close()
+        #expect(try await lists.next() == nil)
+        var settings = SimulatedDaemon.Settings()
+        settings.isOwner = false
+        let other = try SimulatedDaemon(app: "com.example.phone", settings: settings)
+        let stranger = CallController(client: try RingwakeClient(other))
+        await #expect { for try await _ in stranger.callListUpdates {} } throws: { error in
+            (error as? RingwakeKitError)?.code == .notPermitted
+        }
+    }
+
     @Test("A user's requests by the app's own controller")
     func controller() async throws {
         let (daemon, app) = try await make()

@@ -67,9 +67,29 @@ public final class CallController: Sendable {
     ///
     /// - Throws: `notPermitted`, `daemonNotRunning`, `timedOut`.
     public func calls() async throws(RingwakeKitError) -> [Call] {
-        let target = RequestTarget("calls", query: [("limit", "1")])
-        let message: CallListMessage = try await client.requests.user("GET", target)
-        return message.calls.map { Call($0) }.filter { $0.state != .ended }
+        let message: CallListMessage = try await client.requests.answer(to: CallListDriver.request)
+        return message.active
+    }
+
+    /// The ``calls()`` now, and after each change: CallKit's `CXCallObserver` for a phone's own interface, which shows the
+    /// calls of every app. An app that shows its own calls reads ``CallProvider/callListUpdates``.
+    ///
+    /// A list is always complete; a process in the unit of a handler gets the calls of its own app. While the daemon is
+    /// away, no list comes; when it is back, the list as it is then, if it differs. A slow reader gets only the newest.
+    /// The client follows all calls only while a stream is read. Each stream ends with the client, which lives as long as
+    /// one is read.
+    ///
+    /// The iteration throws a ``RingwakeKitError`` with the code `notPermitted` if this process is neither the daemon's user
+    /// nor root nor in the group of the socket. Every other failure is retried.
+    public var callListUpdates: AsyncThrowingStream<[Call], any Error> {
+        let (stream, continuation) = AsyncThrowingStream.makeStream(
+            of: [Call].self, throwing: (any Error).self, bufferingPolicy: .bufferingNewest(1))
+        let reader = CallListDriver.Reader(continuation)
+        let id = ObjectIdentifier(reader)
+        // Called when the stream ends or its last reader is gone. It keeps the client until then.
+        continuation.onTermination = { [client] _ in client.queue.post { $0.callList.remove(id) } }
+        if !client.queue.post({ $0.callList.add(reader) }) { continuation.finish() }
+        return stream
     }
 
     private func perform(_ step: CallTransaction.Step) async throws(CallError) {

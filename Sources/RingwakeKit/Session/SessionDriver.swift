@@ -13,7 +13,13 @@ final class SessionDriver {
     private(set) var session: SessionStateMachine
     private lazy var requests = RequestQueue(runLoop: runLoop, transport: transport) { [unowned self] in session.secret
     }
+    /// The list of the device's calls, for those who read it.
+    private(set) lazy var callList = CallListDriver(
+        configuration, runLoop: runLoop, transport: transport,
+        makeStreamNumber: { [unowned self] in makeStreamNumber() },
+        makeRequest: { [unowned self] in make($0, $1) })
     private var streamNumber: UInt64 = 0
+    private var lastStreamNumber: UInt64 = 0
     private var openedAt: BootClock.Instant?
     private var isClosed = false
 
@@ -39,6 +45,7 @@ final class SessionDriver {
         guard !isClosed else { return }
         isClosed = true
         session.close()
+        callList.close()
         transport.close()
         requests.close()
         state.finish()
@@ -48,6 +55,7 @@ final class SessionDriver {
 
     func take(_ event: TransportEvent) {
         guard !isClosed else { return }
+        callList.take(event)
         switch event {
         case .streamOpened(let number):
             if number == streamNumber { openedAt = runLoop.refreshNow() }
@@ -90,7 +98,7 @@ final class SessionDriver {
         case .openStream(let since, let secret): openStream(since, secret)
         case .closeStream:
             transport.closeStream(streamNumber)
-            streamNumber += 1
+            streamNumber = makeStreamNumber()
         case .retry(let delay):
             runLoop.schedule(at: runLoop.refreshNow().advanced(by: delay), tolerance: Self.timerTolerance) {
                 [weak self] in self?.run { $0.retryDue() }
@@ -132,10 +140,15 @@ final class SessionDriver {
     }
 
     private func openStream(_ since: Int64?, _ secret: String?) {
-        streamNumber += 1
+        streamNumber = makeStreamNumber()
         openedAt = nil
         let target = RequestTarget("apps", session.app, "handler", query: [("since", since.map(String.init))])
         transport.openStream(streamNumber, ControlRequest(.handler, "GET", target.text, secret: secret))
+    }
+
+    private func makeStreamNumber() -> UInt64 {
+        lastStreamNumber += 1
+        return lastStreamNumber
     }
 
     // MARK: - Requests of the session itself

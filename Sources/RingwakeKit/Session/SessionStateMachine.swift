@@ -65,10 +65,7 @@ struct SessionStateMachine: Sendable {
     private var givenSecret: String?
     /// The daemon of the current or the last stream.
     private(set) var daemon: DaemonVersion?
-    /// Consecutive streams that failed to open, or broke soon.
-    private var failures = 0
-    private let firstRetry: Duration
-    private let lastRetry: Duration
+    private var retry: StreamRetry
     /// Whether there has been a stream before.
     private var wasOpen = false
 
@@ -85,8 +82,7 @@ struct SessionStateMachine: Sendable {
         app = configuration.app
         calls = CallRegistry(app: configuration.app)
         startSecret = configuration.secret
-        firstRetry = configuration.firstRetry
-        lastRetry = configuration.lastRetry
+        retry = StreamRetry(configuration)
     }
 
     /// The secret of a handler's requests.
@@ -134,12 +130,9 @@ struct SessionStateMachine: Sendable {
         case .opening, .open: break
         case .idle, .waiting, .closed: return []
         }
-        // Only a long stream resets the delay, so that streams that break soon don't keep both processes busy.
-        if isOpen, lasted >= lastRetry { failures = 0 }
         // The daemon keeps the calls of a lost process only for some seconds.
-        let longest = calls.hasOwn ? min(lastRetry, Self.longestRetryInCall) : lastRetry
-        let delay = min(longest, firstRetry * (1 << min(failures, 16)))
-        failures += 1
+        let delay = retry.delay(
+            after: isOpen ? lasted : .zero, atMost: calls.hasOwn ? Self.longestRetryInCall : nil)
         state = .waiting
         calls.endStream()
         return [.connection(.waiting(why: why, retry: delay)), .retry(after: delay)]

@@ -3,12 +3,13 @@ internal import Glibc
 internal import HTTP1
 internal import RunLoop
 
-/// The connections to a daemon's control socket: one for the event stream and the handler's requests, and one for the
-/// user's. From a daemon that can't share a connection with a stream, the handler's requests have one of their own.
+/// The connections to a daemon's control socket: one for the handler's stream and requests, one for the user's requests,
+/// and one for the user's stream while there is one. From a daemon that can't share a connection with a stream, the
+/// handler's requests have one of their own. The user's requests never share one: the stream may be closed at any time.
 final class UnixTransport: ControlTransport {
     private let path: String
     private let runLoop: RunLoop
-    private var stream: StreamConnection?
+    private var streams: [ControlRequest.Sender: StreamConnection] = [:]
     /// Created with the first request of each sender.
     private var connections: [ControlRequest.Sender: RequestConnection] = [:]
     /// Called on the loop's thread, and never from within a call.
@@ -29,13 +30,15 @@ final class UnixTransport: ControlTransport {
     }
 
     func openStream(_ number: UInt64, _ request: ControlRequest) {
-        stream?.close()
-        stream = StreamConnection(number, request, path: path, runLoop: runLoop) { [unowned self] in deliver($0) }
+        streams[request.sender]?.close()
+        streams[request.sender] = StreamConnection(number, request, path: path, runLoop: runLoop) { [unowned self] in
+            deliver($0)
+        }
     }
 
     func closeStream(_ number: UInt64) {
-        guard let stream, stream.number == number else { return }
-        self.stream = nil
+        guard let (sender, stream) = streams.first(where: { $0.value.number == number }) else { return }
+        streams[sender] = nil
         let unanswered = stream.close()
         runLoop.enqueue { [weak self] in
             for event in unanswered { self?.deliver(event) }
@@ -43,7 +46,9 @@ final class UnixTransport: ControlTransport {
     }
 
     func send(_ number: UInt64, _ request: ControlRequest) {
-        if request.sender == .handler, let stream, stream.takesRequests { return stream.send(number, request) }
+        if request.sender == .handler, let stream = streams[.handler], stream.takesRequests {
+            return stream.send(number, request)
+        }
         let connection =
             connections[request.sender]
             ?? RequestConnection(path: path, runLoop: runLoop) { [unowned self] in deliver($0) }
@@ -52,13 +57,13 @@ final class UnixTransport: ControlTransport {
     }
 
     func cancel(_ number: UInt64) {
-        stream?.cancel(number)
+        streams[.handler]?.cancel(number)
         for connection in connections.values { connection.cancel(number) }
     }
 
     func close() {
-        stream?.close()
-        stream = nil
+        for stream in streams.values { stream.close() }
+        streams = [:]
         for connection in connections.values { connection.close() }
         deliver = { _ in }
     }

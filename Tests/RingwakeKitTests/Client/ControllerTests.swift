@@ -53,6 +53,70 @@ struct ControllerTests {
         #expect(try await calls.map(\.id) == ["c2"])
     }
 
+    /// Answers the next request for the list.
+    private func answerList(_ calls: String...) async throws {
+        let (number, request) = try await daemon.request("GET /v1/calls?limit=1")
+        #expect(request.sender == .user && request.secret == nil)
+        daemon.answer(number, #"{"calls":[\#(calls.joined(separator: ","))],"schema":1}"#)
+    }
+
+    @Test("the calls of all apps are watched while somebody reads them, over a restart of the daemon")
+    func watched() async throws {
+        let controller = CallController(client: try daemon.client())
+        try await daemon.greet()
+        var lists: AsyncThrowingStream<[Call], any Error>.Iterator? = controller.callListUpdates.makeAsyncIterator()
+        let (first, request) = try await daemon.stream("/v1/events")
+        #expect(request.sender == .user && request.secret == nil)
+        daemon.tell(.streamOpened(first))
+        try await answerList(callMessage("ringing"), callMessage("ended", reason: "failed"))
+        #expect(try await lists?.next()?.map(\.state) == [.ringing])
+        daemon.say(call("c1", 1, "ringing", #","muted":false"#).replacing("phone", with: "other"), on: first)
+        try await answerList(callMessage("connected"), callMessage("held"))
+        #expect(try await lists?.next()?.map(\.state) == [.connected, .held])
+        daemon.say(call("c1", 1, "held"), on: first)
+        let (late, _) = try await daemon.request("GET /v1/calls?limit=1")
+        daemon.endStream(first)
+        let (second, _) = try await daemon.stream("/v1/events")
+        #expect(second != first)
+        daemon.say(call("c1", 1, "ringing"), on: first)
+        daemon.tell(.streamOpened(second))
+        daemon.answer(late, #"{"calls":[\#(callMessage("held"))],"schema":1}"#)
+        try await answerList()
+        #expect(try await lists?.next() == [])
+        lists = nil
+        while true {
+            if case .closedStream(second) = try await daemon.next() { break }
+        }
+    }
+
+    @Test("whoever may not see the calls of all apps is told; what fails otherwise is tried again")
+    func notWatched() async throws {
+        let controller = CallController(client: try daemon.client())
+        async let failure = #expect(throws: RingwakeKitError.self) {
+            for try await _ in controller.callListUpdates {}
+        }
+        let first = try await daemon.stream("/v1/events").number
+        daemon.tell(.streamOpened(first))
+        daemon.refuse(try await daemon.request("GET /v1/calls").number, 504, "timed-out")
+        let second = try await daemon.stream("/v1/events").number
+        let refusal = #"{"error":"not-permitted","message":"because","schema":1}"#
+        daemon.tell(.streamRefused(second, ControlAnswer(status: 403, body: Array(refusal.utf8))))
+        #expect(await failure == RingwakeKitError(.notPermitted, "because"))
+    }
+
+    @Test("a client that is closed ends the list")
+    func closed() async throws {
+        let client = try daemon.client()
+        let updates = CallController(client: client).callListUpdates
+        daemon.tell(.streamOpened(try await daemon.stream("/v1/events").number))
+        try await answerList()
+        client.close()
+        var last: [Call]?
+        for try await calls in updates { last = calls }
+        #expect(last == [] || last == nil)
+        for try await _ in CallController(client: client).callListUpdates { Issue.record("the client is closed") }
+    }
+
     @Test("a list is replaced piece by piece, and the import is dropped when one is refused")
     func replaced() async throws {
         let directory = CallDirectory(client: try daemon.client())

@@ -6,6 +6,7 @@ final class ScriptedDaemon: Sendable {
     /// What the client asks for.
     enum Asked: Sendable {
         case stream(UInt64, ControlRequest)
+        case closedStream(UInt64)
         case request(UInt64, ControlRequest)
         case cancelled(UInt64)
     }
@@ -57,13 +58,24 @@ final class ScriptedDaemon: Sendable {
         }
     }
 
-    func say(_ line: String) {
-        tell(.streamLine(state.withLock { $0.stream }, Array(line.utf8)))
+    func say(_ line: String) { say(line, on: state.withLock { $0.stream }) }
+
+    func endStream() { endStream(state.withLock { $0.stream }) }
+
+    // MARK: - Other streams
+
+    /// Waits until the client asks for the stream of this target.
+    func stream(_ target: String) async throws -> (number: UInt64, request: ControlRequest) {
+        while true {
+            if case .stream(let number, let request) = try await next(), request.target == target {
+                return (number, request)
+            }
+        }
     }
 
-    func endStream() {
-        tell(.streamEnded(state.withLock { $0.stream }, RingwakeKitError(.unreachable, "gone")))
-    }
+    func say(_ line: String, on stream: UInt64) { tell(.streamLine(stream, Array(line.utf8))) }
+
+    func endStream(_ stream: UInt64) { tell(.streamEnded(stream, RingwakeKitError(.unreachable, "gone"))) }
 
     // MARK: - Requests
 
@@ -100,7 +112,7 @@ final class ScriptedDaemon: Sendable {
         init(_ continuation: AsyncStream<Asked>.Continuation) { self.continuation = continuation }
 
         func openStream(_ number: UInt64, _ request: ControlRequest) { continuation.yield(.stream(number, request)) }
-        func closeStream(_ number: UInt64) {}
+        func closeStream(_ number: UInt64) { continuation.yield(.closedStream(number)) }
         func send(_ number: UInt64, _ request: ControlRequest) { continuation.yield(.request(number, request)) }
         func cancel(_ number: UInt64) { continuation.yield(.cancelled(number)) }
         func close() { continuation.finish() }

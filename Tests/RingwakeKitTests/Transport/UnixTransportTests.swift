@@ -135,6 +135,30 @@ struct UnixTransportTests {
         #expect(answer.body == [0, 255, 10])
     }
 
+    @Test("a user's stream is beside the handler's, no request goes with it, and its end touches nothing else")
+    func twoStreams() throws {
+        try open(1)
+        try connection(0).beginSharedStream()
+        server.transport.openStream(2, ControlRequest(.user, "GET", "/v1/events"))
+        try server.settle()
+        let events = try connection(1)
+        #expect(events.requests.map(\.target) == ["/v1/events"])
+        events.beginSharedStream()
+        events.send("one\n")
+        try server.settle()
+        server.transport.send(8, get(8))
+        server.transport.send(9, get(9, .user))
+        try server.settle()
+        #expect(try connection(0).requests.map(\.target) == ["/v1/apps/a/handler", "/v1/8"])
+        #expect(try connection(2).requests.map(\.target) == ["/v1/9"])
+        #expect(events.requests.count == 1)
+        server.transport.closeStream(2)
+        events.send("two\n")
+        try connection(0).send("three\n")
+        try server.settle()
+        #expect(server.said == ["opened 1", "opened 2", "line 2 one", "line 1 three"])
+    }
+
     @Test(
         "requests that a stream leaves without an answer fail, and only one may have been done",
         arguments: [true, false])
