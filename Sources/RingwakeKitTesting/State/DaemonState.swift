@@ -14,9 +14,7 @@ struct DaemonState: Sendable {
     let app: AppID
     private var settings: SimulatedDaemon.Settings
     private(set) var service = CallServiceStateMachine()
-    /// Without an engine, so it touches no audio server.
-    private var audio = AudioArbiter(settings: .withoutEngine)
-    private var audioNeeds = CallAudioNeeds.none
+    private var audio = SimulatedAudio()
     /// The current time. Only ``advance(by:)`` moves it.
     private(set) var now = BootInstant(nanoseconds: 3_600_000_000_000)
     private var lists = CallerLists()
@@ -45,7 +43,7 @@ struct DaemonState: Sendable {
     init(app: AppID, settings: SimulatedDaemon.Settings) {
         self.app = app
         self.settings = settings
-        start(CallServiceStateMachine(settings.configuration(of: app)))
+        service = CallServiceStateMachine(settings.configuration(of: app))
         register { $0.renewTokens() }
     }
 
@@ -113,12 +111,13 @@ struct DaemonState: Sendable {
     }
 
     private mutating func updateAudio() {
-        let needs = coordinator.audioNeeds(after: audioNeeds) { _ in [] }
-        guard needs != audioNeeds else { return }
-        audioNeeds = needs
-        for case .call(let key, let change) in audio.handle(.calls(needs), at: now) {
-            submit(.calls(.audioChanged(key, change)))
-        }
+        let coordinator = coordinator
+        changeAudio { $0.follow(coordinator, at: $1) }
+    }
+
+    /// Changes the audio, and reports what that means for calls.
+    mutating func changeAudio(_ change: (inout SimulatedAudio, BootInstant) -> [SimulatedAudio.Change]) {
+        for (call, change) in change(&audio, now) { submit(.calls(.audioChanged(call, change))) }
     }
 
     // MARK: - Clients
@@ -235,6 +234,7 @@ struct DaemonState: Sendable {
     mutating func stop() {
         guard isRunning else { return }
         isRunning = false
+        audio.stop()
         for id in exchanges.keys.sorted(by: { $0.number < $1.number }) { end(id, .dropped) }
     }
 
@@ -243,7 +243,7 @@ struct DaemonState: Sendable {
         guard !isRunning else { return }
         isRunning = true
         let last = service
-        start(CallServiceStateMachine(settings.configuration(of: app)))
+        service = CallServiceStateMachine(settings.configuration(of: app))
         submit(
             .restored(
                 RestoredState(
@@ -258,12 +258,6 @@ struct DaemonState: Sendable {
         }
         if last.protectedData != .available { submit(.protectedDataChanged(.unavailable)) }
         restoreHandlers(of: last)
-    }
-
-    private mutating func start(_ service: CallServiceStateMachine) {
-        self.service = service
-        audio = AudioArbiter(settings: .withoutEngine)
-        audioNeeds = .none
     }
 
     private mutating func restoreHandlers(of last: CallServiceStateMachine) {
@@ -326,8 +320,10 @@ struct DaemonState: Sendable {
     /// Moves the clock, and meets each deadline on the way at its time.
     mutating func advance(by duration: Duration) {
         let target = now.advanced(by: max(.zero, duration))
-        while isRunning, let due = service.nextChange, due <= target {
+        while isRunning, let due = [service.nextChange, audio.nextDeadline].compactMap(\.self).min(), due <= target {
             now = max(now, due)
+            if due == audio.nextDeadline { changeAudio { $0.meetDeadline(at: $1) } }
+            guard due == service.nextChange else { continue }
             submit(due == service.protectedDataEnd ? .protectedDataChanged(.unavailable) : .calls(.deadlineReached))
         }
         now = target

@@ -21,11 +21,3 @@ extension LocalMoment {
             wallMilliseconds: 1_767_787_200_000 + passed)
     }
 }
-
-extension CallAudioSettings {
-    static var withoutEngine: CallAudioSettings {
-        var settings = CallAudioSettings()
-        settings.hasEngine = false
-        return settings
-    }
-}
