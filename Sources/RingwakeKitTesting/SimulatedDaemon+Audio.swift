@@ -29,12 +29,12 @@ extension SimulatedDaemon {
         with { $0.changeAudio { $0.move(to: route, reason, at: $1) } }
     }
 
-    /// Changes what the audio server does. The app gets `CallEvent.audioFailed` of a call that is answered or resumed while
-    /// it refuses or is gone, and of one whose audio is active when it goes. When it is back, the call gets its audio. What
-    /// the server does outlives ``restart()``.
+    /// Changes what the audio server does. The app gets `CallEvent.audioFailed` of a call that is answered or resumed
+    /// while it refuses or is gone, and of one whose audio is active when it goes. When it is back, the call gets its
+    /// audio. What the server does outlives ``restart()``.
     ///
-    /// A call that was refused is tried again when the route or the call's audio configuration changes, not when the server
-    /// stops refusing: no server says that it does.
+    /// A call that was refused is tried again when the route or the call's audio configuration changes, not when the
+    /// server stops refusing: no server says that it does.
     ///
     /// - Parameter server: what it does from now on. At first it is `available`.
     public func setAudioServer(_ server: SimulatedAudioServer) {

@@ -12,7 +12,7 @@ struct CallEventTests {
 
     /// The event of a call with this history, 10 s after the boot.
     private func event(
-        _ state: CallStateMachine.State.Name, _ reason: CallEndReason? = nil, _ timeline: [TimelineEntry]
+        _ state: CallStateMachine.State.Name, _ timeline: [TimelineEntry], reason: CallEndReason? = nil
     ) throws -> EventMessage.CallChange {
         let record = PushStateTests.record(state, reason, timeline: timeline)
         let message = EventMessage(
@@ -42,11 +42,11 @@ struct CallEventTests {
     @Test("That of a call that has ended is final")
     func ended() throws {
         let change = try event(
-            .ended, .localEnded,
+            .ended,
             [
                 entry(.answered, atMs: 3000), entry(.connected, atMs: 4000), entry(.hungUp, atMs: 6900, by: .app),
                 entry(.ended, atMs: 7000),
-            ])
+            ], reason: .localEnded)
         #expect(change.connectedMs == 3000 && change.answeredBy == nil)
     }
 }

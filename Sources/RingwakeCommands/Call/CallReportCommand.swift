@@ -85,7 +85,8 @@ struct CallUpdateCommand: CallSubcommand {
     }
 
     func validate() throws {
-        try require(report != CallReport(), "Give what has changed: --caller, --name, --video, --hold, --dtmf or --merge.")
+        try require(
+            report != CallReport(), "Give what has changed: --caller, --name, --video, --hold, --dtmf or --merge.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {

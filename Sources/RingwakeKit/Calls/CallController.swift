@@ -71,16 +71,16 @@ public final class CallController: Sendable {
         return message.active
     }
 
-    /// The ``calls()`` now, and after each change: CallKit's `CXCallObserver` for a phone's own interface, which shows the
-    /// calls of every app. An app that shows its own calls reads ``CallProvider/callListUpdates``.
+    /// The ``calls()`` now, and after each change: CallKit's `CXCallObserver` for a phone's own interface, which shows
+    /// the calls of every app. An app that shows its own calls reads ``CallProvider/callListUpdates``.
     ///
     /// A list is always complete; a process in the unit of a handler gets the calls of its own app. While the daemon is
     /// away, no list comes; when it is back, the list as it is then, if it differs. A slow reader gets only the newest.
-    /// The client follows all calls only while a stream is read. Each stream ends with the client, which lives as long as
-    /// one is read.
+    /// The client follows all calls only while a stream is read. Each stream ends with the client, which lives as long
+    /// as one is read.
     ///
-    /// The iteration throws a ``RingwakeKitError`` with the code `notPermitted` if this process is neither the daemon's user
-    /// nor root nor in the group of the socket. Every other failure is retried.
+    /// The iteration throws a ``RingwakeKitError`` with the code `notPermitted` if this process is neither the daemon's
+    /// user nor root nor in the group of the socket. Every other failure is retried.
     public var callListUpdates: AsyncThrowingStream<[Call], any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: [Call].self, throwing: (any Error).self, bufferingPolicy: .bufferingNewest(1))

@@ -14,8 +14,8 @@
 /// | waiting -> opening | ``retryDue()`` |
 /// | any -> idle | ``end()`` |
 ///
-/// The stream of events only says that the list has changed. Each list is the answer to one request, so nobody gets a part
-/// of one, and it is what ``CallController/calls()`` returns.
+/// The stream of events only says that the list has changed. Each list is the answer to one request, so nobody gets a
+/// part of one, and it is what ``CallController/calls()`` returns.
 ///
 /// Invariants: there is one stream in `opening` and `open`, and none in the other states. At most one request is in
 /// progress.

@@ -5,8 +5,8 @@ internal import ControlProtocol
 /// It belongs to one client. Everything is called on the client's thread, and nothing here blocks. It reports events to
 /// ``ClientQueue/deliver(_:)``, from any thread, in order, and never from within a call.
 package protocol ControlTransport: AnyObject {
-    /// Opens a stream: a handler's, which makes this process one, or a user's, with the events of all apps. Each sender has
-    /// one at a time: the one before has ended, or was closed.
+    /// Opens a stream: a handler's, which makes this process one, or a user's, with the events of all apps. Each sender
+    /// has one at a time: the one before has ended, or was closed.
     ///
     /// Reports `streamOpened` once the daemon has answered 200, then `streamLine` for each line, then `streamEnded`
     /// once; or `streamRefused`, or `streamEnded` if there is no daemon.

@@ -3,9 +3,10 @@ internal import Glibc
 internal import HTTP1
 internal import RunLoop
 
-/// The connections to a daemon's control socket: one for the handler's stream and requests, one for the user's requests,
-/// and one for the user's stream while there is one. From a daemon that can't share a connection with a stream, the
-/// handler's requests have one of their own. The user's requests never share one: the stream may be closed at any time.
+/// The connections to a daemon's control socket: one for the handler's stream and requests, one for the user's
+/// requests, and one for the user's stream while there is one. From a daemon that can't share a connection with a
+/// stream, the handler's requests have one of their own. The user's requests never share one: the stream may be closed
+/// at any time.
 final class UnixTransport: ControlTransport {
     private let path: String
     private let runLoop: RunLoop

@@ -147,9 +147,8 @@ package struct AudioArbiter: Hashable, Sendable {
         scene.needs = needs
         scene.engine.revive(&turn)
         isRinging = needs.isRinging || (isRinging && needs.isFocusComing)
-        followCall(
-            scene.call.follow(
-                needs, failure: engine.failure, route: engine.server.route, until: scene.limit(from: turn.now)), &turn)
+        let limit = scene.limit(from: turn.now)
+        followCall(scene.call.follow(needs, failure: engine.failure, route: engine.server.route, until: limit), &turn)
     }
 
     private mutating func retryCall(_ turn: inout AudioTurn) {
