@@ -19,7 +19,7 @@ public final class CallController: Sendable {
 
     /// Begins a call; CallKit's `CXStartCallAction`. The daemon first holds or ends other calls, and then asks the app for a
     /// ``CallAction/Kind/start``. It returns when the daemon has the call in its journal, whatever comes of it:
-    /// ``CallProvider/events`` and ``calls()`` show that.
+    /// ``CallProvider/events`` and ``calls()`` show that. A daemon that can't write its journal makes the call all the same.
     ///
     /// - Parameters:
     ///   - to: who is called: a SIP URI, a number, any handle that the app uses; 1 to 256 bytes.
