@@ -208,13 +208,89 @@ struct ConferenceTests {
         #expect(refused.refusals == [.notForApp(one)])
     }
 
-    @Test("If the other one is gone when the handler has mixed them, the call is only heard again")
+    @Test("If the other one ends, the merge is withdrawn; a fulfilment that comes too late is refused")
     func goneMeanwhile() {
+        for isUsers in [false, true] {
+            var scenario = Self.twoCalls()
+            Self.ask("one", with: "two", &scenario)
+            let two = scenario.key("two")
+            if isUsers {
+                scenario.send(.endRequested(two))
+                // The user hung up, so the held call comes back.
+                #expect(Self.fulfill(.end, "two", &scenario).requests == [.unhold])
+            } else {
+                scenario.send(.remoteEnded(two, .remoteEnded, by: scenario.handler("two")))
+            }
+            #expect(Self.fulfill(.merge, "one", &scenario).refusals.count == 1)
+            #expect(scenario.state("one")?.name == .held && scenario.call("one")?.conference == nil)
+        }
+        // In a conference, too: the handler would mix a call that is held.
+        var scenario = Self.merged()
+        Self.connect("three", &scenario)
+        Self.ask("three", with: "one", &scenario)
+        scenario.send(.actionFailed(scenario.key("three"), .merge, by: scenario.handler("three")))
+        Self.ask("one", with: "three", &scenario)
+        scenario.send(.actionFailed(scenario.key("one"), .merge, by: scenario.handler("one")))
+        #expect(Self.fulfill(.merge, "one", &scenario).refusals.count == 1)
+    }
+
+    @Test("Both asked to be merged with the other: the second answer changes nothing")
+    func both() {
         var scenario = Self.twoCalls()
         Self.ask("one", with: "two", &scenario)
-        scenario.send(.remoteEnded(scenario.key("two"), .remoteEnded, by: scenario.handler("two")))
+        Self.ask("two", with: "one", &scenario)
         Self.fulfill(.merge, "one", &scenario)
-        #expect(scenario.state("one")?.name == .connected && scenario.call("one")?.conference == nil)
+        #expect(Self.fulfill(.merge, "two", &scenario).refusals.isEmpty)
+        #expect(Self.conferences(scenario) == [1, 1] && scenario.call("two")?.machine.pending.isEmpty == true)
+    }
+
+    @Test("A conference is held as a whole: not while a call joins it, nor if one of its calls can't be held")
+    func whole() {
+        var scenario = Self.twoCalls()
+        let (one, two) = (scenario.key("one"), scenario.key("two"))
+        Self.ask("one", with: "two", &scenario)
+        #expect(scenario.send(.holdRequested(two, true)).refusals == [.alreadyAsked(one, .merge)])
+        Self.fulfill(.merge, "one", &scenario)
+        var update = CallUpdate()
+        update.supportsHold = false
+        scenario.send(.updated(two, update, by: scenario.handler("two")))
+        #expect(scenario.send(.holdRequested(one, true)).refusals == [.unsupported(two, .hold)])
+        scenario = Self.twoCalls()
+        scenario.send(.holdRequested(two, true))
+        #expect(Self.ask("one", with: "two", &scenario).refusals == [.alreadyAsked(two, .hold)])
+    }
+
+    @Test(
+        "A conference that is held for a call that the user declines comes back, also if one of its calls was not held")
+    func returnsInPart() {
+        var scenario = Self.merged()
+        scenario.receive("three")
+        scenario.journal("three")
+        scenario.send(.pushesFetched(scenario.handler("one")))
+        scenario.report("three", ring: true)
+        scenario.journalRing("three")
+        let one = scenario.key("one")
+        #expect(scenario.send(.answerRequested(scenario.key("three"), others: .hold)).requests == [.hold, .hold])
+        scenario.send(.endRequested(scenario.key("three")))
+        Self.fulfill(.end, "three", &scenario)
+        scenario.send(.actionFailed(one, .hold, by: scenario.handler("one")))
+        #expect(Self.fulfill(.hold, "two", &scenario).requests == [.unhold])
+    }
+
+    @Test("Two handlers that claim a conference while it is resumed: one of its calls is heard")
+    func lostWhileResumed() {
+        var scenario = Self.merged()
+        scenario.send(.holdRequested(scenario.key("one"), true))
+        for id in ["one", "two"] { Self.fulfill(.hold, id, &scenario) }
+        scenario.send(.holdRequested(scenario.key("one"), false))
+        scenario.exit(scenario.handler("one"), .signalled(9))
+        for id in ["one", "two"] {
+            let wake = scenario.send(.handlerConnected(Scenario.app, nil, pid: 10, scenario.policy)).connected
+            scenario.send(.claimed(scenario.key(id), by: wake ?? WakeID(number: 0)))
+        }
+        Self.fulfill(.unhold, "one", &scenario)
+        #expect(Self.fulfill(.unhold, "two", &scenario).refusals.count == 1)
+        #expect(Self.states(scenario) == ["connected", "held"])
     }
 
     @Test("When their handler is lost, one that claims all has the conference; claimed apart, one is held")

@@ -98,6 +98,19 @@ struct SelfAnswerTests {
         }
     }
 
+    @Test("What a reload takes away is taken from a request that waits for others, too")
+    func reloadWhileItWaits() {
+        var scenario = Scenario()
+        scenario.bring("one", to: .held)
+        scenario.bring("two", to: .connected)
+        let (one, two) = (scenario.key("one"), scenario.key("two"))
+        scenario.send(.holdRequested(one, false, others: .hold, by: scenario.handler("one")))
+        scenario.policy.maySelfAnswer = false
+        scenario.send(.policiesChanged([Scenario.app: scenario.policy]))
+        let effects = scenario.send(.fulfilled(two, .hold, by: scenario.handler("two")))
+        #expect(effects.requests.isEmpty && scenario.state("one")?.name == .held)
+    }
+
     @Test("A handler has no say in calls that it does not have")
     func foreign() {
         var scenario = Scenario()

@@ -15,6 +15,8 @@ struct CallChoice {
         /// Follows "no call is": `ringing`.
         let adjective: String
         let includes: (CallMessage) -> Bool
+        /// Whether the calls of a conference count as one: what is done to one is done to all.
+        var isForConferences = false
     }
 
     let client: ControlClient
@@ -66,20 +68,18 @@ struct CallChoice {
         }
     }
 
-    /// The only call that fits, or one of the only conference that does.
-    func partner() throws(RingwakeError) -> CallMessage {
-        let fitting = try inProgress().filter { $0.app == app && fit.includes($0) }
-        guard let first = fitting.first, first.conference != nil,
-            fitting.allSatisfy({ $0.conference == first.conference })
-        else { return try only() }
-        return first
+    private static func isConference(_ calls: [CallMessage]) -> Bool {
+        guard let first = calls.first, first.conference != nil else { return false }
+        return calls.allSatisfy { $0.conference == first.conference && $0.app == first.app }
     }
 
     /// The only call that fits.
-    private func only() throws(RingwakeError) -> CallMessage {
+    func only() throws(RingwakeError) -> CallMessage {
         let calls = try inProgress()
         let fitting = calls.filter(fit.includes)
-        if fitting.count == 1, let call = fitting.first { return call }
+        if let first = fitting.first, fitting.count == 1 || (fit.isForConferences && Self.isConference(fitting)) {
+            return first
+        }
         guard fitting.isEmpty else {
             let example = fitting.first.map { ids.short($0.call, among: fitting) } ?? "ID"
             throw RingwakeError(
@@ -157,14 +157,16 @@ extension CallChoice.Fit {
         case .end, .report, .ring, .update, .fulfill, .fail, .ended, .connecting, .connected, .audio, .claim:
             self.init(adjective: "in progress") { !$0.isIn(.ending, .ended) }
         }
+        isForConferences = [.hold, .unhold, .mute, .unmute, .merge].contains(verb)
     }
 
     /// The calls of the same app that a call may be merged with, if the user names none.
     static func merging(with call: CallMessage) -> CallChoice.Fit {
         let isHeld = call.isIn(.held)
-        return CallChoice.Fit(adjective: isHeld ? "connected" : "held") {
-            $0.call != call.call && $0.isIn(isHeld ? .connected : .held)
-        }
+        return CallChoice.Fit(
+            adjective: isHeld ? "connected" : "held",
+            includes: { $0.call != call.call && $0.app == call.app && $0.isIn(isHeld ? .connected : .held) },
+            isForConferences: true)
     }
 
     /// For a command that only looks.

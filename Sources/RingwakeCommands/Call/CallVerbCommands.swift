@@ -170,7 +170,7 @@ struct CallMergeCommand: CallSubcommand {
             .use(id ?? context.environment("RINGWAKE_CALL"), get)
         let choice = CallChoice(
             client: client, app: call.app, command: "ringwake call merge \(call.call)", fit: .merging(with: call))
-        let partner = if let other { try choice.use(other, get) } else { try choice.partner() }
+        let partner = if let other { try choice.use(other, get) } else { try choice.only() }
         return try post(.merge, to: call.call, CallMerge(with: partner.call), in: context)
     }
 }

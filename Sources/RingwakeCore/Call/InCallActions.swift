@@ -45,6 +45,8 @@ struct InCallActions: Hashable, Sendable {
     private(set) var isMuted = false
     /// Whether to hold the call as soon as possible, because a cellular call began.
     private(set) var yields = false
+    /// Whether the last merge came to nothing: that the handler has done it comes too late then.
+    private(set) var hasLostMerge = false
 
     /// The maximum number of queued `dtmf` actions: nobody types faster.
     private static let maximumQueuedDigits = 32
@@ -113,6 +115,7 @@ struct InCallActions: Hashable, Sendable {
         for asked in [CallAction.hold, .unhold] where contains(asked) {
             throw Refusal(state: state, why: .alreadyAsked(asked))
         }
+        defer { hasLostMerge = false }
         return try request(.merge, with: other, unless: .merge, in: state, lease, by: deadline)
     }
 
@@ -164,6 +167,7 @@ struct InCallActions: Hashable, Sendable {
     /// A call that could not be resumed stays held, so it need not yield.
     private mutating func dropped(_ action: CallAction) {
         if action == .unhold { yields = false }
+        if action == .merge { hasLostMerge = true }
     }
 
     mutating func removeAll() { pending = [] }
@@ -173,6 +177,7 @@ struct InCallActions: Hashable, Sendable {
     mutating func withdraw(_ actions: CallAction...) -> Bool {
         let count = pending.count
         pending.removeAll { actions.contains($0.action) }
+        if pending.count != count, actions.contains(.merge) { hasLostMerge = true }
         return pending.count != count
     }
 
@@ -219,8 +224,8 @@ extension CallStateMachine {
 
     /// Its media have gone with its handler, and other calls are heard.
     package mutating func setAside() -> [Output] {
-        guard case .connected(let until) = state else { return [] }
-        actions.withdraw(.hold, .unhold)
+        let wasAsked = actions.withdraw(.hold, .unhold)
+        guard case .connected(let until) = state else { return wasAsked ? [.changed] : [] }
         return enter(.held(until: until))
     }
 

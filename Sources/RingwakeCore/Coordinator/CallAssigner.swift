@@ -329,8 +329,9 @@ struct CallAssigner: Hashable, Sendable {
             if isReleased, let former = call.handler { effects.append(.releaseHandler(former)) }
             engine.calls.change(key) { $0.assign(to: wake) }
         }
-        effects += engine.settle(key, at: now) { machine throws(Refusal) in try machine.claim(at: now) }
+        // Before it is asked again for what its former handler owed.
         effects += engine.leaveConferenceOfOthers(key, at: now)
+        effects += engine.settle(key, at: now) { machine throws(Refusal) in try machine.claim(at: now) }
         return effects + notifyHandler(of: key, at: now)
     }
 

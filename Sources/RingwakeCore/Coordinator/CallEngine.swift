@@ -82,6 +82,7 @@ struct CallEngine: Hashable, Sendable {
             if stop.isEmpty, isReleased, let former { effects.append(.releaseHandler(former)) }
         }
         if case .lost = call.machine.lease { waitForClaim(call, at: now) }
+        if hasEnded { effects += withdrawMerges(with: call.key, at: now) }
         if hasEnded, let conference = before.conference { effects += dissolve(conference) }
         if hasEnded, call.wasEndedInFocus { effects += resumeHeld(at: now) }
         return effects
@@ -272,7 +273,7 @@ struct CallEngine: Hashable, Sendable {
             }
             effects = drop(request, at: now)
         }
-        if let refusal = unsupported(.hold, in: key) { return [refusal] }
+        if let refusal = refusalToHold(key) { return [refusal] }
         effects += settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.hold(at: now) }
         guard !effects.contains(where: \.isRefusal) else { return effects }
         return effects

@@ -38,20 +38,54 @@ extension CallEngine {
         // What waits for other calls does not know of one that comes back meanwhile.
         if let request { return .alreadyAsked(request.call, request.action) }
         if isCellularActive, call.policy.whenCellular != .keep { return .cellularCall(key) }
+        for member in [call, partner] + others(inConferenceOf: call) + others(inConferenceOf: partner) {
+            for asked in [CallAction.hold, .unhold] where member.machine.isAsked(asked) {
+                return .alreadyAsked(member.key, asked)
+            }
+        }
         return wake == nil ? nil : refusalToOpenMicrophone(of: call)
     }
 
-    /// The handler has mixed the call with the other one. If that one is gone, the call is only heard again.
+    /// Why the call can't be held now: its conference is held as a whole, and not while another call joins it.
+    func refusalToHold(_ key: CallKey) -> Effect? {
+        guard let call = calls.active[key] else { return nil }
+        let members = [call] + others(inConferenceOf: call)
+        for member in members where member.key == key || member.machine.state.name == .connected {
+            if let refusal = unsupported(.hold, in: member.key) { return refusal }
+        }
+        let joining = calls.inOrder { other in
+            other.key.app == key.app && other.machine.pending.contains { $0.action == .merge }
+        }
+        let isPart = { (other: Call) in
+            members.contains { member in
+                member.key == other.key || other.machine.pending.contains { $0.with == member.key.id }
+            }
+        }
+        return joining.first(where: isPart).map { .refused(.alreadyAsked($0.key, .merge)) }
+    }
+
+    /// A call has ended that others were to be merged with.
+    mutating func withdrawMerges(with key: CallKey, at now: BootInstant) -> [Effect] {
+        calls.inOrder { call in
+            call.key.app == key.app && call.machine.pending.contains { $0.action == .merge && $0.with == key.id }
+        }.flatMap { settle($0.key, at: now) { $0.withdrawMerge() } }
+    }
+
+    /// The handler has mixed the call with the other one.
     mutating func fulfillMerge(_ key: CallKey, by wake: WakeID?, at now: BootInstant) -> [Effect] {
         guard let call = calls.active[key], wake == nil || call.handler == wake,
             let asked = call.machine.pending.first(where: { $0.action == .merge })
         else {
             // A handler says it again if it got no answer.
-            if let call = calls.active[key], !others(inConferenceOf: call).isEmpty { return [] }
+            if let call = calls.active[key], !others(inConferenceOf: call).isEmpty, !call.machine.actions.hasLostMerge {
+                return []
+            }
             return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.fulfill(.merge, at: now) }
         }
         var members = [call]
-        if let partner = asked.with.flatMap({ calls.active[CallKey(app: key.app, id: $0)] }), call.canMix(partner) {
+        if let partner = asked.with.flatMap({ calls.active[CallKey(app: key.app, id: $0)] }), call.canMix(partner),
+            !call.isInConference(with: partner)
+        {
             members += [partner] + others(inConferenceOf: partner) + others(inConferenceOf: call)
         }
         let conference = members.count == 1 ? nil : (calls.active.values.compactMap(\.conference).max() ?? 0) &+ 1

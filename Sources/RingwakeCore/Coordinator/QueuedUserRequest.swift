@@ -35,7 +35,7 @@ struct QueuedUserRequest: Hashable, Sendable {
             }
         if isReturn {
             if others.contains(where: { calls[$0]?.machine.isAsked(.hold) == true }) { return .waiting }
-            return calls[call]?.machine.state.name == .held ? .ready : .obsolete
+            return others.contains { calls[$0]?.machine.state.name == .held } ? .ready : .obsolete
         }
         guard calls[call]?.machine.state.name == state else { return .obsolete }
         let others = others.compactMap { calls[$0]?.machine }
@@ -149,12 +149,21 @@ extension CallEngine {
             call: first.key, action: .unhold, handler: nil, others: held.map(\.key), isReturn: true)
     }
 
+    /// Whether what was asked for without the user has been forbidden meanwhile.
+    private func isWithdrawn(_ request: QueuedUserRequest) -> Bool {
+        guard let call = calls.active[request.call] else { return false }
+        if request.isByRule { return call.policy.autoAnswer == nil }
+        return request.handler != nil && request.action != .start && refusalToOpenMicrophone(of: call) != nil
+    }
+
     /// Applies the user's request once the other calls are held or have ended. Drops it if one of them stays.
     ///
     /// - Returns: the effects, and the request, if it was applied: its call may need a handler.
     mutating func proceed(at now: BootInstant) -> (effects: [Effect], done: QueuedUserRequest?) {
         guard let request else { return ([], nil) }
-        let (key, progress) = (request.call, request.progress(calls.active))
+        let progress = request.progress(calls.active)
+        let held = request.others.first { calls.active[$0]?.machine.state.name == .held }
+        let key = request.isReturn ? held ?? request.call : request.call
         if progress == .waiting { return ([], nil) }
         self.request = nil
         if progress == .obsolete {
@@ -163,7 +172,7 @@ extension CallEngine {
         }
         // What the user did not ask for is not done during a cellular call.
         if request.isReturn, isCellularActive { return ([], nil) }
-        if progress == .blocked { return (drop(request, at: now), nil) }
+        if progress == .blocked || isWithdrawn(request) { return (drop(request, at: now), nil) }
         if request.action == .start { return ([], request) }
         let isAnswer = request.action == .answer
         var effects = settle(
