@@ -123,8 +123,22 @@ final class World {
             """, to: "bus.conf")
         unlink(path("bus"))
         let pid = try start(["/usr/bin/dbus-daemon", "--nofork", "--nopidfile", "--config-file=\(path("bus.conf"))"])
-        runUntil("the bus listens") { access(path("bus"), F_OK) == 0 }
+        runUntil("the bus listens") { isListening(path("bus")) }
         return pid
+    }
+
+    /// The file is there a moment before somebody listens, and who connects in between is refused.
+    private func isListening(_ path: String) -> Bool {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+        return withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
     }
 
     /// The bus, as the daemon would have it.
