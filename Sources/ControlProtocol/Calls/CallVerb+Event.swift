@@ -46,8 +46,8 @@ extension CallVerb {
             guard report != CallReport() else {
                 throw RingwakeError(
                     .invalidRequest,
-                    "the update is empty: give one of 'caller', 'callerName', 'video', 'supportsHold' and 'supportsDTMF'"
-                )
+                    "the update is empty: give one of 'caller', 'callerName', 'video', 'supportsHold', 'supportsDTMF' and "
+                        + "'supportsMerge'")
             }
             return .updated(key, try report.update(), by: wake)
         case .audio:
