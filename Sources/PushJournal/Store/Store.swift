@@ -96,7 +96,6 @@ nonisolated final class Store {
         sqlite3_db_release_memory(connection.database)
         var pages = try StorePages(connection)
         try pages.clearGaps()
-        writeSeal()
         try cutLog()
     }
 

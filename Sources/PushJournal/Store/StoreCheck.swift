@@ -41,7 +41,7 @@ nonisolated struct StoreCheck {
             } else {
                 switch try pages.kind(of: page) {
                 case .map(let isMapPlausible): isPlausible = isMapPlausible
-                case .tree: isPlausible = Self.isPlausibleTreePage(bytes)
+                case .tree: isPlausible = StorePages.gap(in: bytes) != nil
                 case .other: break
                 case .unknown: isPlausible = false
                 }
@@ -50,13 +50,6 @@ nonisolated struct StoreCheck {
             if !isPlausible { try Self.all(connection) }
         }
         nextPage = end + 1
-    }
-
-    /// See "B-tree Pages" in SQLite's file format.
-    private static func isPlausibleTreePage(_ page: [UInt8]) -> Bool {
-        let header = page[0] == 2 || page[0] == 5 ? 12 : 8
-        let cells = Int(page[3]) << 8 | Int(page[4])
-        return [2, 5, 10, 13].contains(page[0]) && header + 2 * cells <= StorePages.bytes
     }
 
     /// The first page of the log that is not as SQLite wrote it; nil if all are. SQLite reads a log's checksums at a
