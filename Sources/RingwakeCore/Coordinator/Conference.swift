@@ -66,7 +66,8 @@ extension CallEngine {
 
     /// A call has ended that others were to be merged with.
     mutating func withdrawMerges(with key: CallKey, at now: BootInstant) -> [Effect] {
-        calls.inOrder { call in
+        // Of the few that are connected or held: this is asked at the end of every call.
+        calls.mayNeedAudio.filter { call in
             call.key.app == key.app && call.machine.pending.contains { $0.action == .merge && $0.with == key.id }
         }.flatMap { settle($0.key, at: now) { $0.withdrawMerge() } }
     }
