@@ -5,12 +5,17 @@ internal import RingwakeCore
 struct SimulatedAudio: Sendable {
     typealias Change = (call: CallKey, change: CallAudioChange)
 
+    /// The route at first: a speaker and a microphone.
+    private static let initialRoute = AudioRoute(
+        inputs: [AudioPort(kind: .builtInMicrophone, device: "simulated.microphone", name: "Microphone")],
+        outputs: [AudioPort(kind: .builtInSpeaker, device: "simulated.speaker", name: "Speaker")])
+
     private var arbiter = AudioArbiter()
     private var needs = CallAudioNeeds.none
     /// Whether the engine runs: it holds the connection to the server.
     private var hasEngine = false
     private var server = SimulatedAudioServer.available
-    private var route = SimulatedDaemon.initialAudioRoute
+    private var route = Self.initialRoute
 
     /// When ``meetDeadline(at:)`` is due.
     var nextDeadline: BootInstant? { arbiter.nextDeadline }
