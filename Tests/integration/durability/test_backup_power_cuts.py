@@ -30,9 +30,10 @@ STARTS = 9
 END_ONLY = 1_000_000
 # Apps that only the backup has, and that only the present configuration has.
 FORMER, LATER = "com.example.former", "com.example.later"
-# Runs a command while a daemon runs, which then stops in good order. It is bounded by the patience of programs.run().
+# Runs a command while a daemon runs, which then stops in good order. It is bounded by the patience of programs.run(). What
+# the daemon says stands in the errors, in no file that would be part of the record.
 WITH_DAEMON = """
-"$1" --config "$2" >/dev/null 2>&1 & daemon=$!
+"$1" --config "$2" >&2 & daemon=$!
 until "$3" status >/dev/null 2>&1; do kill -0 $daemon || exit 1; sleep 0.05; done
 shift 2
 "$@"; status=$?

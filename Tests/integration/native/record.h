@@ -5,6 +5,7 @@
 
 #include "watched_files.h"
 
+#include <sys/file.h>
 #include <sys/mman.h>
 
 // The kinds of entries; recording.py has the same numbers.
@@ -47,21 +48,31 @@ static struct counters own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static struct counters *counters = &own;
 static int record = -1;
 
+// Opens the file that all programs of a record count in, and locks it: what the first one makes, which are the counters and
+// the record, no other one sees half made. Raw system calls, here and below: the functions of these names are our own.
+static int lock_shared(const char *path) {
+    int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0) give_up(path);
+    while (syscall(SYS_flock, file, LOCK_EX) != 0) {
+        if (errno != EINTR) give_up(path);
+    }
+    return file;
+}
+
 // Counts together with the other programs. Answers whether this is the first one.
-static bool share_counters(const char *path) {
-    int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool is_first = file >= 0;
-    if (!is_first) file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
-    if (file < 0 || (is_first && syscall(SYS_ftruncate, file, sizeof own) != 0)) give_up(path);
+static bool share_counters(int file, const char *path) {
+    struct stat status;
+    if (fstat(file, &status) != 0) give_up(path);
+    bool is_first = status.st_size == 0;
+    if (is_first && syscall(SYS_ftruncate, file, sizeof own) != 0) give_up(path);
     long address = syscall(SYS_mmap, NULL, sizeof own, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (address == -1) give_up(path);
     counters = (struct counters *)address;
-    syscall(SYS_close, file);
     if (is_first) {
-        pthread_mutexattr_t shared;
-        pthread_mutexattr_init(&shared);
-        pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
-        pthread_mutex_init(&counters->lock, &shared);
+        pthread_mutexattr_t attributes;
+        pthread_mutexattr_init(&attributes);
+        pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+        pthread_mutex_init(&counters->lock, &attributes);
     }
     return is_first;
 }
@@ -70,14 +81,19 @@ __attribute__((constructor)) static void begin_recording(void) {
     if (!begin_watching()) return;
     const char *path = getenv("RECORDER_LOG"), *shared = getenv("RECORDER_SHARED");
     if (!path) give_up("RECORDER_LOG is not set");
-    int flags = O_WRONLY | O_APPEND | O_CLOEXEC | (!shared || share_counters(shared) ? O_CREAT | O_EXCL : 0);
-    // Raw system calls, here and below: the functions of these names are our own.
+    int file = shared ? lock_shared(shared) : -1;
+    bool is_first = !shared || share_counters(file, shared);
+    int flags = O_WRONLY | O_APPEND | O_CLOEXEC | (is_first ? O_CREAT | O_EXCL : 0);
     record = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
     // Out of the way: tests compare which descriptors a daemon has.
     int high = record < 0 ? -1 : (int)syscall(SYS_fcntl, record, F_DUPFD_CLOEXEC, 900);
     if (high < 0) give_up(path);
     syscall(SYS_close, record);
     record = high;
+    if (!shared) return;
+    // Closing it would leave it locked: the memory that shows it holds it too.
+    if (syscall(SYS_flock, file, LOCK_UN) != 0) give_up(shared);
+    syscall(SYS_close, file);
 }
 
 // Writes one entry and answers its number. Keeps errno.
