@@ -108,6 +108,16 @@ def test_a_kill_and_a_stop_lose_nothing_and_are_no_loss(daemon: Daemon) -> None:
     assert set(calls) <= read_store(state(daemon)).pushes
 
 
+def taken_after_damage(daemon: Daemon) -> str:
+    """A call whose push is refused when the damage is found by it, and sent again, as a sender does."""
+    call = new_call(random.Random())
+    answer = push(daemon, call)
+    # The damage may have been found before, as the journal was tidied up.
+    assert answer.status == 503 or daemon.control.status()["damage"]
+    assert answer.status == 200 or push(daemon, call).status == 200
+    return call
+
+
 @pytest.mark.parametrize("garbage", [b"\xa5", b"\0"], ids=["noise", "zeros"])
 def test_a_store_that_is_overwritten_while_it_is_in_use_is_replaced(daemon: Daemon, garbage: bytes) -> None:
     daemon.start()
@@ -122,10 +132,7 @@ def test_a_store_that_is_overwritten_while_it_is_in_use_is_replaced(daemon: Daem
         store.write(garbage * size)
     # However coarse the file system's clock is.
     os.utime(path, ns=(before, before + 1_000_000_000))
-    call = new_call(random.Random())
-    assert push(daemon, call).status == 503
-    # As a sender does.
-    assert push(daemon, call).status == 200
+    call = taken_after_damage(daemon)
     after = pushed(daemon, 5)
     [found] = daemon.control.status()["damage"]
     assert "store.db was damaged" in found["why"], found
@@ -143,11 +150,7 @@ def test_a_log_that_is_cut_while_it_is_in_use_is_found_before_the_next_200(daemo
     pushed(daemon, 30)
     log = state(daemon) / "store.db-wal"
     os.truncate(log, log.stat().st_size // part if part else 0)
-    call = new_call(random.Random())
-    answer = push(daemon, call)
-    # It may have been found before, as the journal was tidied up.
-    assert answer.status == 503 or daemon.control.status()["damage"]
-    assert answer.status == 200 or push(daemon, call).status == 200
+    call = taken_after_damage(daemon)
     [found] = daemon.control.status()["damage"]
     assert "was cut" in found["why"] and "pushes are lost" in found["why"], found
     daemon.kill()
