@@ -109,7 +109,7 @@ final class ServerRig {
         _ program: TestProgram, _ condition: (AudioServerImage.Stream) -> Bool
     ) throws -> AudioServerImage.Stream {
         _ = try eye.playing(program)
-        _ = host.runLoop.drive(limit: .seconds(3)) {
+        _ = host.runLoop.drive {
             eye.image?.playing.values.first { $0.process == program.pid }.map(condition) ?? false
         }
         return try #require(eye.image?.playing.values.first { $0.process == program.pid })
