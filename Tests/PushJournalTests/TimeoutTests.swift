@@ -32,6 +32,33 @@ struct TimeoutTests {
         #expect(try harness.append(harness.push("B")) == .new)
     }
 
+    @Test("a machine that slept while an answer was due wakes up without a silent disk")
+    func slept() throws {
+        var limits = JournalLimits()
+        limits.maximumSilence = .milliseconds(30)
+        let harness = try JournalHarness(limits: limits, vfs: FaultyDisk.vfs)
+        let disk = FaultyDisk.mount(on: harness.directory.path)
+        defer { FaultyDisk.unmount(harness.directory.path) }
+        try harness.reopen()
+        let gate = Gate()
+        disk.plan = { operation, _ in
+            if operation == .sync { gate.wait() }
+            return nil
+        }
+        var answer: Result<PushVerdict, RingwakeError>?
+        harness.journal.append(harness.push("A"), payload: [], call: nil) { answer = $0 }
+        // The commit begins, and the loop turns no more.
+        harness.loop.runOnce(timeout: .zero)
+        usleep(100_000)
+        harness.loop.runOnce(timeout: .zero)
+        #expect(harness.journal.health == .working && harness.journal.hasRoom && answer == nil)
+        // A disk that does not answer now, either, is silent.
+        harness.run { harness.journal.health != .working }
+        gate.open()
+        harness.run { answer != nil }
+        #expect(harness.journal.health == .working)
+    }
+
     @Test("a record that changes nothing is not answered, and that is no silent disk")
     func nothingToAnswer() throws {
         var limits = JournalLimits()
@@ -52,12 +79,12 @@ struct TimeoutTests {
     @Test("a disk that is busy all the time, and answers all the time, is not silent")
     func busy() throws {
         var limits = JournalLimits()
-        limits.maximumSilence = .milliseconds(200)
+        limits.maximumSilence = .milliseconds(500)
         let harness = try JournalHarness(limits: limits)
         var isRefused = false
         var waits = 0
         // Something waits at every moment, for far longer than a single answer may take.
-        let end = BootClock.now().advanced(by: .seconds(1))
+        let end = BootClock.now().advanced(by: .seconds(2))
         var number = 0
         while BootClock.now() < end || waits > 0 {
             if BootClock.now() < end {
