@@ -28,6 +28,9 @@ package struct WakeupStatistics: Equatable, Sendable {
 
     package init() {}
 
+    /// The wakeups that something caused: neither the timeout of `runOnce` nor an interruption ended the wait.
+    package var caused: UInt64 { total &- byCause[.timeout, default: 0] &- byCause[.interruption, default: 0] }
+
     mutating func count(_ cause: WakeupCause) {
         total &+= 1
         byCause[cause, default: 0] &+= 1

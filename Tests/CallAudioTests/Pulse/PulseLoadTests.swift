@@ -15,15 +15,7 @@ struct PulseLoadTests {
         let client = try PulseClient(server)
         _ = try client.playing(server.play())
         _ = try client.recording(server.record())
-        server.runLoop.drive(for: .milliseconds(1_500))
-        client.forgetEvents()
-        let before = server.runLoop.statistics
-        server.runLoop.runOnce(timeout: .seconds(3))
-        let after = server.runLoop.statistics
-        // The end of the wait itself.
-        #expect(after.total - before.total == 1, "\(after.byCause)")
-        #expect(after.byCause[.audioServer] == before.byCause[.audioServer])
-        #expect(client.events.isEmpty)
+        #expect(server.runLoop.comesToRest(for: .seconds(3)), "\(server.runLoop.statistics.byCause)")
         client.server.close()
     }
 
@@ -52,8 +44,7 @@ struct PulseLoadTests {
         #expect(client.names.count < count / 2, "\(client.names.count)")
         program.stop()
         _ = try client.wait { $0.playing.isEmpty }
-        server.runLoop.drive(for: .milliseconds(100))
-        #expect(client.server.openRequests == 0)
+        #expect(server.runLoop.drive { client.server.openRequests == 0 })
         client.server.close()
         #expect(client.server.openEvents == 0)
     }
@@ -67,9 +58,7 @@ struct PulseLoadTests {
         try #require(server.runLoop.drive { program.isAtEnd }, "\(program.output)")
         #expect(program.output == "done\n")
         _ = try client.wait { $0.playing.isEmpty }
-        server.runLoop.drive(for: .milliseconds(200))
-        #expect(client.image?.playing.isEmpty == true)
-        #expect(client.server.openRequests == 0)
+        #expect(server.runLoop.drive { client.image?.playing.isEmpty == true && client.server.openRequests == 0 })
         // The connection's own descriptors and deferred work; no timer of a question.
         #expect(client.server.openEvents <= 4, "\(client.server.openEvents)")
         client.server.close()
@@ -126,9 +115,9 @@ struct PulseLoadTests {
         let client = server.client
         client.server.connect()
         try #require(server.runLoop.drive { client.image != nil && server.program.output.contains("sent") })
-        server.runLoop.drive(for: .milliseconds(200))
-        #expect(client.names == ["connected"])
-        #expect(client.server.openRequests == 0)
+        #expect(server.runLoop.drive { client.server.openRequests == 0 })
+        // Where the machine stood still meanwhile, the server seemed not to answer, and was connected to anew.
+        #expect(client.names.filter { !$0.hasSuffix(" does not answer") } == ["connected"], "\(client.names)")
         client.server.close()
     }
 
@@ -168,12 +157,12 @@ struct PulseLoadTests {
         let client = server.client
         client.server.connect()
         server.runLoop.drive(for: .milliseconds(100))
-        let before = server.runLoop.statistics.total
-        while client.events.isEmpty, server.runLoop.statistics.total - before < 10 {
+        let before = server.runLoop.statistics.caused
+        while client.events.isEmpty, server.runLoop.statistics.caused - before < 10 {
             server.runLoop.runOnce(timeout: .seconds(10))
         }
         #expect(client.names == ["unavailable: the audio server at unix:\(server.socket) does not answer"])
-        #expect(server.runLoop.statistics.total - before == 1)
+        #expect(server.runLoop.statistics.caused - before <= 1)
         client.server.close()
         #expect(client.server.openEvents == 0)
     }
@@ -197,11 +186,8 @@ struct PulseLoadTests {
         let client = server.client
         client.server.connect()
         // Longer than a new server is waited for.
-        server.runLoop.drive(for: PulseServer.retries.reduce(.milliseconds(200), +))
+        #expect(server.runLoop.comesToRest(for: PulseServer.retries.reduce(.milliseconds(200), +)))
         #expect(client.image == nil && client.names.count == 1, "\(client.names)")
-        let before = server.runLoop.statistics.total
-        server.runLoop.runOnce(timeout: .milliseconds(500))
-        #expect(server.runLoop.statistics.total - before == 1)
         server.program.tell("go on")
         #expect(server.runLoop.drive { client.image != nil }, "\(client.names)")
         client.server.close()
@@ -215,11 +201,8 @@ struct PulseLoadTests {
         server.program.stop()
         let client = server.client
         client.server.connect()
-        server.runLoop.drive(for: PulseServer.retries.reduce(.milliseconds(200), +))
+        #expect(server.runLoop.comesToRest(for: .seconds(3)))
         #expect(client.names.count == 1, "\(client.names)")
-        let before = server.runLoop.statistics.total
-        server.runLoop.runOnce(timeout: .seconds(3))
-        #expect(server.runLoop.statistics.total - before == 1)
         client.server.close()
     }
 
@@ -235,7 +218,8 @@ struct PulseLoadTests {
         client.server.connect()
         server.runLoop.drive(for: .milliseconds(2_500))
         // At once, after one second, after two.
-        #expect((2...3).contains(client.names.count { $0 == "lost" }), "\(client.names)")
+        #expect(client.names.count { $0 == "lost" } <= 3, "\(client.names)")
+        #expect(server.runLoop.drive { client.names.count { $0 == "lost" } >= 2 }, "\(client.names)")
         client.server.close()
     }
 }

@@ -18,6 +18,17 @@ extension RunLoop {
         let end = BootClock.now().advanced(by: duration)
         _ = drive { BootClock.now() > end }
     }
+
+    /// Whether at last a time of this length passes in which nothing wakes the loop.
+    func comesToRest(for duration: Duration) -> Bool {
+        for _ in 0..<4 {
+            let before = statistics.caused
+            let end = BootClock.now().advanced(by: duration)
+            while BootClock.now() < end { runOnce(timeout: BootClock.now().duration(to: end)) }
+            if statistics.caused == before { return true }
+        }
+        return false
+    }
 }
 
 /// A program that runs beside the test's loop. It dies with the test.

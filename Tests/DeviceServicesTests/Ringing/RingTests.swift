@@ -44,11 +44,9 @@ import Testing
         world.settle()
         #expect(pids(world).count == 1)
         alerts.show([])
-        let before = world.loop.statistics.total
-        let timeouts = world.loop.statistics.byCause[.timeout] ?? 0
+        let before = world.loop.statistics.caused
         world.settle()
-        let quiet = (world.loop.statistics.byCause[.timeout] ?? 0) - timeouts
-        #expect(world.loop.statistics.total - before == quiet, "nothing is left that could wake the loop")
+        #expect(world.loop.statistics.caused == before, "nothing is left that could wake the loop")
     }
 
     @Test("The end of the ring ends the command with its children, also those that ignore SIGTERM")

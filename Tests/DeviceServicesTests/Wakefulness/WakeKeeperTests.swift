@@ -227,9 +227,9 @@ extension Mock {
         keeper.isNeeded = false
         #expect(world.text(of: "wake_unlock") == "ringwaked")
         #expect(keeper.status.holder == nil)
-        let before = world.loop.statistics.total - (world.loop.statistics.byCause[.timeout] ?? 0)
+        let before = world.loop.statistics.caused
         world.settle()
-        #expect(world.loop.statistics.total - (world.loop.statistics.byCause[.timeout] ?? 0) == before)
+        #expect(world.loop.statistics.caused == before)
     }
 
     @Test("By the kernel alone it is held before anything else happens")

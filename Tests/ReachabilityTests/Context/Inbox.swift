@@ -3,7 +3,7 @@ import Synchronization
 
 /// What callbacks were told, for the thread that tests. A wait that takes this long has failed.
 final class Inbox<Value: Sendable>: Sendable {
-    private static var patience: Int32 { 20_000 }
+    private static var patience: Int32 { 300_000 }
 
     private let values = Mutex<[Value]>([])
     private let bell: EventDescriptor

@@ -13,7 +13,7 @@ final class MonitorBench {
     private var watches: [NetworkMonitor.Watch] = []
 
     /// Nothing takes this long unless something is broken.
-    private static let patience = Duration.seconds(20)
+    private static let patience = Duration.seconds(300)
 
     /// - Parameter targets: As ``ReachabilityTarget/init(_:)`` reads them.
     init(_ targets: [String], change: (inout ReachabilityConfiguration) -> Void = { _ in }) throws {

@@ -24,7 +24,8 @@ final class TemporaryDirectory: Sendable {
 
     /// Writes in place, as a shell's redirection does.
     func write(_ text: String, to name: String) throws {
-        guard let stream = fopen(file(name), "w") else { throw CommandFailure.system("fopen", errno) }
+        // A program that another test starts meanwhile would keep it open, and so delay the event of its end.
+        guard let stream = fopen(file(name), "we") else { throw CommandFailure.system("fopen", errno) }
         fputs(text, stream)
         fclose(stream)
     }
@@ -49,9 +50,9 @@ final class TemporaryDirectory: Sendable {
 }
 
 extension RunLoop {
-    /// Takes turns until the condition holds; 30 s is for a machine that is very busy.
+    /// Takes turns until the condition holds; five minutes are for a machine that is very busy.
     func turn(until condition: () -> Bool) -> Bool {
-        let end = refreshNow().advanced(by: .seconds(30))
+        let end = refreshNow().advanced(by: .seconds(300))
         while !condition() {
             guard refreshNow() < end else { return false }
             runOnce(timeout: .seconds(1))

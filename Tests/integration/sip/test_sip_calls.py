@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from sip.capture import Capture
@@ -12,8 +13,6 @@ from support.waiting import until
 
 # A caller who hears within this, in seconds, has not waited for the server to give the phone up.
 SOON = 20
-# A handler that takes so long to begin that its call can be over before.
-SLOW = ("/bin/sh", "-c", 'sleep 1; exec "$0" "$@"')
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +85,16 @@ def test_the_caller_hears_at_once_that_the_phone_declines(phone: Phone, register
 
 @pytest.mark.parametrize("registered", [None, "udp"])
 def test_a_call_that_is_cancelled_while_the_phone_wakes_leaves_no_client(
-    phone: Phone, capture: Capture, registered: str | None
+    phone: Phone, capture: Capture, tmp_path: Path, registered: str | None
 ) -> None:
-    phone.start(*SLOW).known(registered)
+    gate = tmp_path / "awake"
+    phone.start("/bin/sh", "-c", f'until [ -e {gate} ]; do sleep 0.1; done; exec "$0" "$@"').known(registered)
     call = str(uuid.uuid4())
     with calls(phone.exchange, call, "cancel") as caller:
         phone.daemon.control.wait_for(call, "woken")
         caller.cancels()
         caller.ends(SOON)
+    gate.touch()
     phone.ended(call, "cancelled")
     phone.is_asleep()
     assert not capture.messages("200 INVITE", call) and not capture.messages("180 INVITE", call)
