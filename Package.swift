@@ -216,7 +216,7 @@ let package = Package(
         .testTarget(name: "LogOutputTests", dependencies: ["LogOutput"], swiftSettings: common),
         .testTarget(
             name: "CryptographyTests",
-            dependencies: ["CRingwakeLinux", "CRingwakeOpenSSL", "Cryptography", "RingwakeCore"],
+            dependencies: ["CRingwakeLinux", "CRingwakeOpenSSL", "Cryptography", "RingwakeCore", "RunLoop"],
             swiftSettings: common),
         .testTarget(
             name: "DataProtectionTests",

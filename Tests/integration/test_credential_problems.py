@@ -4,17 +4,21 @@ import datetime
 import json
 import os
 import shutil
+import signal
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from cryptography import x509
 
-from support import programs
+from support import processes, programs
 from support.credentials import TEAM, Credentials
 from support.daemon import Daemon, owns_nothing
 from support.doctor import doctor
 from support.netns import Namespace, unavailable
 from support.programs import as_nobody
+from support.waiting import until
 
 DAY = datetime.timedelta(days=1)
 
@@ -25,6 +29,18 @@ needs_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become 
 def own(tmp_path: Path) -> Credentials:
     """Credentials of this test's own, which it may change."""
     return Credentials.make(tmp_path / "certs")
+
+
+def connecting(network: Namespace) -> list[int]:
+    """The command's process in the network, once a connection of it waits for an answer."""
+    pids = subprocess.run(["ip", "netns", "pids", network.name], capture_output=True, text=True, check=True).stdout
+    syn_sent = "02"
+    return [
+        int(pid)
+        for pid in pids.split()
+        if Path(f"/proc/{pid}/comm").read_text() == "ringwake\n"
+        and syn_sent in [line.split()[3] for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
+    ]
 
 
 def problems(daemon: Daemon) -> list[str]:
@@ -160,3 +176,10 @@ def test_names_that_no_sender_elsewhere_can_use_and_a_port_that_nobody_reaches(m
         assert problems(daemon) == []
         network.ip("link", "set", "lo", "down")
         doctor(daemon, *inside).problem("ports", "takes no push", "no answer in time")
+        # A machine that sleeps, or a stopped process, interrupts the wait for the connection; it goes on.
+        with ThreadPoolExecutor() as threads:
+            report = threads.submit(doctor, daemon, *inside)
+            (pid,) = until(lambda: connecting(network), 10, "the doctor to connect")
+            processes.stop(pid)
+            os.kill(pid, signal.SIGCONT)
+            report.result().problem("ports", "takes no push", "no answer in time")

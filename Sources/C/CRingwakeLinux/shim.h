@@ -355,8 +355,14 @@ static inline socklen_t ringwake_unix_address(const char *path, struct sockaddr_
 static inline int ringwake_bind(int descriptor, const struct sockaddr_storage *storage, socklen_t length) {
     return bind(descriptor, (const struct sockaddr *)storage, length);
 }
+// A wait with SO_SNDTIMEO ends with EINTR when the machine sleeps, or the process is stopped (signal(7)). The next call
+// goes on with it.
 static inline int ringwake_connect(int descriptor, const struct sockaddr_storage *storage, socklen_t length) {
-    return connect(descriptor, (const struct sockaddr *)storage, length);
+    int result;
+    do {
+        result = connect(descriptor, (const struct sockaddr *)storage, length);
+    } while (result < 0 && errno == EINTR);
+    return result;
 }
 static inline int ringwake_local_address(int descriptor, struct sockaddr_storage *storage) {
     socklen_t length = sizeof *storage;

@@ -3,10 +3,8 @@ internal import RunLoop
 /// Commands that are sent together. Done when the server has acknowledged the last one and the image shows the
 /// results.
 final class PulseBatch {
-    /// Timeout for the image to show what was acknowledged.
-    static let timeout = Duration.seconds(1)
-
     private let runLoop: RunLoop
+    private let timeout: Duration
     private let commands: [AudioServerCommand]
     private let completion: ([AudioServerFailure?]) -> Void
     private var failures: [AudioServerFailure?]
@@ -21,8 +19,13 @@ final class PulseBatch {
     var subjects: Set<PulseExpectation.Subject> { Set(expectations.map(\.subject)) }
     private(set) var isDone = false
 
-    init(_ commands: [AudioServerCommand], runLoop: RunLoop, completion: @escaping ([AudioServerFailure?]) -> Void) {
+    /// - Parameter timeout: For the image to show what was acknowledged.
+    init(
+        _ commands: [AudioServerCommand], runLoop: RunLoop, timeout: Duration,
+        completion: @escaping ([AudioServerFailure?]) -> Void
+    ) {
         self.runLoop = runLoop
+        self.timeout = timeout
         self.commands = commands
         self.completion = completion
         failures = Array(repeating: nil, count: commands.count)
@@ -75,7 +78,7 @@ final class PulseBatch {
     /// Starts the timeout for the image.
     func limit(_ body: @escaping (PulseBatch) -> Void) {
         guard timer == nil else { return }
-        let deadline = runLoop.now.advanced(by: Self.timeout)
+        let deadline = runLoop.now.advanced(by: timeout)
         timer = runLoop.schedule(at: deadline, tolerance: .milliseconds(10)) { [weak self] in
             guard let self else { return }
             for expectation in expectations where expectation.isRequired {

@@ -52,6 +52,9 @@ final class PulseServer: AudioServer {
     /// Counts calls of ``close()``: no notification follows one.
     private var closings: UInt64 = 0
 
+    /// Timeout for the image to show what the server has acknowledged.
+    var imageTimeout = Duration.seconds(1)
+
     /// Objects that libpulse has not freed, and unanswered requests.
     var openEvents: Int { mainLoop.eventCount }
     var openRequests: Int {
@@ -307,7 +310,7 @@ extension PulseServer {
             let failure = AudioServerFailure(.lost, "there is no connection to an audio server")
             return notify { _ in completion(commands.map { _ in failure }) }
         }
-        let batch = PulseBatch(commands, runLoop: runLoop, completion: completion)
+        let batch = PulseBatch(commands, runLoop: runLoop, timeout: imageTimeout, completion: completion)
         let earlier = batches
         batches.append(batch)
         batch.send(image: image, connection: connection, mirror: mirror) { [weak self] in self?.progressed($0) }

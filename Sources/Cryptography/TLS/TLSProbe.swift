@@ -31,8 +31,12 @@ package struct TLSProbe: Sendable {
         guard SSL_set_alpn_protos(ssl.pointer, [length] + name, UInt32(name.count + 1)) == 0 else {
             throw .openSSL("offer '\(alpn)'")
         }
-        errno = 0
-        let outcome = SSL_connect(ssl.pointer)
+        var outcome: Int32
+        repeat {
+            errno = 0
+            outcome = SSL_connect(ssl.pointer)
+            // A wait with SO_RCVTIMEO ends when the machine sleeps, or the process is stopped (signal(7)).
+        } while outcome != 1 && errno == EINTR
         guard outcome == 1 else {
             let number = errno
             throw RingwakeError(

@@ -14,9 +14,7 @@ package enum UnixSocket {
         guard length > 0 else { throw RunLoopError(operation: "connect", errno: ENAMETOOLONG) }
         let descriptor = ringwake_stream_socket(AF_UNIX)
         guard descriptor >= 0 else { throw RunLoopError(operation: "socket", errno: errno) }
-        var result: Int32
-        repeat { result = ringwake_connect(descriptor, &address, length) } while result != 0 && errno == EINTR
-        guard result == 0 else {
+        guard ringwake_connect(descriptor, &address, length) == 0 else {
             let error = RunLoopError(operation: "connect", errno: errno)
             close(descriptor)
             throw error

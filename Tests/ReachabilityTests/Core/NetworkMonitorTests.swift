@@ -153,7 +153,8 @@ struct NetworkMonitorTests {
             let status = bench.monitor.status
             #expect(status.messages - before.1 > 1_000 || status.overruns > 0)
             #expect(bench.netlinkWakeups - before.0 < 40)
-            #expect(status.throttles > 0)
+            // A machine that stands still meanwhile gets all of it in a few batches.
+            #expect(status.throttles > 0 || bench.netlinkWakeups - before.0 < EventThrottle.idleBurst)
         }
     }
 

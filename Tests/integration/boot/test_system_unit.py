@@ -182,14 +182,14 @@ printf '[[listener]]\naddress = "127.0.0.1:2299"\nenvironment = "development"\n'
 WATCHDOG = r"""
 prepare
 mkdir -p /etc/systemd/system/ringwaked.service.d
-sed 's/WatchdogSec=.*/WatchdogSec=2s/' /usr/share/ringwake-test/watchdog.conf \
+sed 's/WatchdogSec=.*/WatchdogSec=5s/' /usr/share/ringwake-test/watchdog.conf \
     >/etc/systemd/system/ringwaked.service.d/watchdog.conf
 systemctl daemon-reload
 systemctl start ringwaked
 step "a daemon that works is left alone"
 before=$(main_pid)
-[ "$(systemctl show --property=WatchdogUSec --value ringwaked)" = 2s ]
-sleep 5
+[ "$(systemctl show --property=WatchdogUSec --value ringwaked)" = 5s ]
+sleep 12
 [ "$(main_pid)" = "$before" ]
 step "one that hangs is replaced"
 kill -STOP "$before"

@@ -76,7 +76,7 @@ class Phone:
 
     def answers(self, call: str) -> dict:
         user(self.daemon, "call", "answer", call)
-        return self.daemon.control.wait_for(call, "connected")
+        return self.daemon.control.wait_for_stage(call, "connected")
 
     def declines(self, call: str) -> None:
         user(self.daemon, "call", "end", call)

@@ -4,7 +4,7 @@ import http.client
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .waiting import until
@@ -86,13 +86,20 @@ class Control:
 
     def wait_for(self, call: str, state: str, seconds: float = 10) -> dict:
         """The call, once it is in this state."""
+        return self._wait(call, f"to be {state}", lambda message: message["state"] == state, seconds)
 
+    def wait_for_stage(self, call: str, stage: str) -> dict:
+        """The call, once its timeline has this stage: also when somebody else may end the call meanwhile."""
+        reached = lambda message: stage in [entry["stage"] for entry in message["timeline"]]  # noqa: E731
+        return self._wait(call, f"to reach {stage}", reached, 10)
+
+    def _wait(self, call: str, what: str, fits: Callable[[dict], bool], seconds: float) -> dict:
         def look() -> dict | None:
             status, message = self.request("GET", f"/v1/calls/{call}")
             self.last_seen = message
-            return message if status == 200 and message["state"] == state else None
+            return message if status == 200 and fits(message) else None
 
-        return until(look, seconds, lambda: f"call {call} to be {state}; last seen: {self.last_seen}")
+        return until(look, seconds, lambda: f"call {call} {what}; last seen: {self.last_seen}")
 
     def events(self, query: str = "") -> "EventStream":
         return EventStream(self.path, "/v1/events" + query, self._fields())

@@ -259,8 +259,9 @@ class Pair:
         return self.calls[-1]
 
     def ring(self) -> None:
-        """A push that wakes its handler on the device."""
+        """A push that wakes its handler on the device, and of which the gateway knows that it came."""
         self.wait(self.push())
+        until(lambda: self.waiting == 0, GIVE_UP, self.logs)
 
     def wait(self, call: str, seconds: float = GIVE_UP) -> None:
         until(lambda: call in self.device.recorders[0].wakes(), seconds, lambda: f"call {call}:\n{self.logs()}")

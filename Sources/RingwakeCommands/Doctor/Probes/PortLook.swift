@@ -58,8 +58,9 @@ struct PortLook: Equatable {
             setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
         }
         guard ringwake_connect(descriptor, &address, length) == 0 else {
-            // What the kernel calls a time-out of SO_SNDTIMEO.
-            let reason = errno == EINPROGRESS ? "no answer in time" : String(cString: strerror(errno))
+            // What the kernel calls a time-out of SO_SNDTIMEO; the second if the wait was interrupted before.
+            let isLate = errno == EINPROGRESS || errno == EALREADY
+            let reason = isLate ? "no answer in time" : String(cString: strerror(errno))
             throw RingwakeError(.unreachable, "no connection: \(reason)")
         }
         return try TLSProbe(descriptor: descriptor, alpn: alpn)
