@@ -34,10 +34,22 @@ final class SessionBench {
         server.stop()
     }
 
-    /// Asks for it, and waits for the answer.
+    /// Asks for it, and waits for the answer; again where the machine was so busy that the server was too slow.
     @discardableResult
     func set(
         _ session: AudioSession, active isActive: Bool, notifyOthers: Bool = false
+    ) throws -> Result<AudioRoute, AudioSessionError> {
+        for _ in 0..<20 {
+            let result = try ask(session, active: isActive, notifyOthers: notifyOthers)
+            guard case .failure(let error) = result, "\(error)".contains("has not answered within") else {
+                return result
+            }
+        }
+        return try ask(session, active: isActive, notifyOthers: notifyOthers)
+    }
+
+    private func ask(
+        _ session: AudioSession, active isActive: Bool, notifyOthers: Bool
     ) throws -> Result<AudioRoute, AudioSessionError> {
         let box = Box<Result<AudioRoute, AudioSessionError>>()
         session.setActive(isActive, notifyOthers: notifyOthers) { box.put($0) }
