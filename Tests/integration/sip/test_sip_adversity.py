@@ -87,6 +87,28 @@ def test_a_token_that_is_gone_is_forgotten(phone: Phone, exchange: Exchange) -> 
     assert "0" * 64 not in exchange.ask("htable.dump", "ringwake")
 
 
+def test_a_token_that_comes_while_a_push_goes_to_the_former_one_is_kept(phone: Phone, exchange: Exchange) -> None:
+    exchange.set(RINGWAKE_PUSH_SECONDS=60, RINGWAKE_WAIT_MS=60000)
+    phone.start()
+    exchange.forget("bob")
+    register(exchange, "0" * 64, TOPIC)
+    register(exchange, "0" * 64, TOPIC, seconds=0)
+    token = phone.daemon.device_token()
+    processes.stop(phone.daemon.pid)
+    try:
+        with calls(exchange, str(uuid.uuid4()), "refused") as caller:
+            connections = lambda: exchange.server.exec("ss", "-Htn", "dst", DEVICE).stdout  # noqa: E731
+            until(connections, 10, "the push to be under way")
+            register(exchange, token, TOPIC)
+            os.kill(phone.daemon.pid, signal.SIGCONT)
+            caller.ends(SOON)
+    finally:
+        os.kill(phone.daemon.pid, signal.SIGCONT)
+    assert token in exchange.ask("htable.dump", "ringwake")
+    exchange.restart_server()
+    assert token in exchange.ask("htable.dump", "ringwake"), "the database has it too"
+
+
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
