@@ -63,7 +63,7 @@ def test_it_hangs_until_after_the_session(
 ) -> None:
     player = make_player("stopping")
     agent = ordered(pulseaudio, make_agent, player)
-    player.hang()
+    player.waits_until_stopped()
     agent.apply(2, resumes=True)
     player.resume()
     player.waits_for("Playing")

@@ -179,6 +179,12 @@ class Service:
         assert self.process
         processes.stop(self.process.pid)
 
+    def waits_until_stopped(self) -> None:
+        """It stops itself, and hangs until it is resumed. One that is stopped before that stops again afterwards."""
+        assert self.process
+        pid = self.process.pid
+        until(lambda: processes.state(pid) == "T", 10, f"{self.name} to stop itself")
+
     def resume(self) -> None:
         assert self.process
         self.process.send_signal(signal.SIGCONT)
