@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sqlite3
 import uuid
 from collections.abc import Callable
 
@@ -107,6 +108,17 @@ def test_a_token_that_comes_while_a_push_goes_to_the_former_one_is_kept(phone: P
     assert token in exchange.ask("htable.dump", "ringwake")
     exchange.restart_server()
     assert token in exchange.ask("htable.dump", "ringwake"), "the database has it too"
+
+
+def test_a_token_that_cannot_be_stored_is_used_and_the_log_says_so(exchange: Exchange) -> None:
+    exchange.forget("bob")
+    with contextlib.closing(sqlite3.connect(exchange.folder / "ringwake.db")) as database:
+        database.execute("alter table ringwake_tokens rename to away")
+        try:
+            register(exchange, "1" * 64, TOPIC)
+            until(lambda: "the token of bob could not be written to the database" in exchange.log, 10, "a warning")
+        finally:
+            database.execute("alter table away rename to ringwake_tokens")
 
 
 @pytest.mark.parametrize(
