@@ -31,7 +31,8 @@ final class JournalTimeouts {
         watch = runLoop.schedule(at: deadline, tolerance: maximumSilence / 10) { [weak self] in
             guard let self else { return }
             self.watch = nil
-            // The machine slept, or the process was stopped: the disk has had no time either.
+            // The timer is late because the machine slept or the process was stopped. Start a new timeout: the disk
+            // had no time to answer either.
             guard runLoop.now < deadline.advanced(by: maximumSilence / 2) else { return self.expectAnswer(onSilence) }
             self.isSilent = true
             onSilence()

@@ -7,19 +7,25 @@ import Testing
 
 @Suite("Waiting for the disk")
 struct TimeoutTests {
-    @Test("a disk that does not answer is said, and further pushes are refused until it does")
-    func silence() throws {
+    /// A journal whose disk answers no sync until the gate opens.
+    private static func hangingDisk() throws -> (JournalHarness, Gate) {
         var limits = JournalLimits()
         limits.maximumSilence = .milliseconds(30)
         let harness = try JournalHarness(limits: limits, vfs: FaultyDisk.vfs)
         let disk = FaultyDisk.mount(on: harness.directory.path)
-        defer { FaultyDisk.unmount(harness.directory.path) }
         try harness.reopen()
         let gate = Gate()
         disk.plan = { operation, _ in
             if operation == .sync { gate.wait() }
             return nil
         }
+        return (harness, gate)
+    }
+
+    @Test("a disk that does not answer is said, and further pushes are refused until it does")
+    func silence() throws {
+        let (harness, gate) = try Self.hangingDisk()
+        defer { FaultyDisk.unmount(harness.directory.path) }
         var answer: Result<PushVerdict, RingwakeError>?
         harness.journal.append(harness.push("A"), payload: [], call: nil) { answer = $0 }
         harness.run { harness.journal.health != .working }
@@ -34,17 +40,8 @@ struct TimeoutTests {
 
     @Test("a machine that slept while an answer was due wakes up without a silent disk")
     func slept() throws {
-        var limits = JournalLimits()
-        limits.maximumSilence = .milliseconds(30)
-        let harness = try JournalHarness(limits: limits, vfs: FaultyDisk.vfs)
-        let disk = FaultyDisk.mount(on: harness.directory.path)
+        let (harness, gate) = try Self.hangingDisk()
         defer { FaultyDisk.unmount(harness.directory.path) }
-        try harness.reopen()
-        let gate = Gate()
-        disk.plan = { operation, _ in
-            if operation == .sync { gate.wait() }
-            return nil
-        }
         var answer: Result<PushVerdict, RingwakeError>?
         harness.journal.append(harness.push("A"), payload: [], call: nil) { answer = $0 }
         // The commit begins, and the loop turns no more.
