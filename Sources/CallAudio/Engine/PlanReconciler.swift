@@ -388,11 +388,12 @@ struct PlanReconciler {
         let isAfresh = work?.isRestoring == true
         let postponed = left.filter { isAfresh || late.kinds.contains($0) }
         if !postponed.isEmpty, late.postpone(postponed, at: now) { left.removeAll(where: postponed.contains) }
-        // It may have: see ``StoredRepair``. Streams that begin with our value are undone as echoes.
+        // PipeWire may have restored it without a notice: see ``StoredRepair``. Streams that begin with our value are
+        // undone as echoes.
         for name in left {
             problem(
-                "the audio server does not show that it took back what it stores of \(name): streams of it that begin "
-                    + "with a call's volume are put right as they begin")
+                "the audio server did not confirm that it restored the stored volume of \(name): Ringwake corrects "
+                    + "each new stream that begins with a call's volume")
         }
         free(rest.filter { !late.isWaiting($0) })
     }

@@ -145,7 +145,7 @@ import Testing
         let next = try rig.host.play("media.role=music")
         #expect(isNear(try rig.stream(next) { isNear($0.volume, before) }.volume, before))
         // While streams come and go, PipeWire may not say that an entry has arrived: see `StoredRepair`.
-        let isUnsure = { (problem: String) in problem.contains("does not show that it took back what it stores") }
+        let isUnsure = { (problem: String) in problem.contains("did not confirm that it restored the stored volume") }
         #expect(rig.problems.allSatisfy { kind == .pipeWire && isUnsure($0) }, "\(rig.problems)")
     }
 
