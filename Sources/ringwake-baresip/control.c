@@ -22,12 +22,8 @@ static int connected(const char *path) {
     struct timeval timeout = {.tv_sec = answer_timeout};
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-    // A wait with SO_SNDTIMEO ends with EINTR when the machine sleeps (signal(7)). The next call goes on with it.
-    int result;
-    do {
-        result = connect(descriptor, (struct sockaddr *)&address, sizeof address);
-    } while (result < 0 && errno == EINTR);
-    if (result == 0) return descriptor;
+    // With SO_SNDTIMEO, connect fails with EINTR when the machine sleeps (signal(7)).
+    if (TEMP_FAILURE_RETRY(connect(descriptor, (struct sockaddr *)&address, sizeof address)) == 0) return descriptor;
     close(descriptor);
     return -1;
 }

@@ -178,7 +178,7 @@ def test_names_that_no_sender_elsewhere_can_use_and_a_port_that_nobody_reaches(m
         assert problems(daemon) == []
         network.ip("link", "set", "lo", "down")
         doctor(daemon, *inside).problem("ports", "takes no push", "no answer in time")
-        # A machine that sleeps, or a stopped process, interrupts the wait for the connection; it goes on.
+        # Stopping the process interrupts connect(2), as a sleep of the machine does. The doctor continues it.
         with ThreadPoolExecutor() as threads:
             report = threads.submit(doctor, daemon, *inside)
             pid = until(lambda: connecting(network), 10, "the doctor to connect")[0]

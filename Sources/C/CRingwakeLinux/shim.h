@@ -355,8 +355,8 @@ static inline socklen_t ringwake_unix_address(const char *path, struct sockaddr_
 static inline int ringwake_bind(int descriptor, const struct sockaddr_storage *storage, socklen_t length) {
     return bind(descriptor, (const struct sockaddr *)storage, length);
 }
-// A wait with SO_SNDTIMEO ends with EINTR when the machine sleeps, or the process is stopped (signal(7)). The next call
-// goes on with it.
+// With SO_SNDTIMEO, connect fails with EINTR when the machine sleeps or the process is stopped (signal(7)). Calling it
+// again continues the same connection.
 static inline int ringwake_connect(int descriptor, const struct sockaddr_storage *storage, socklen_t length) {
     int result;
     do {

@@ -35,7 +35,7 @@ package struct TLSProbe: Sendable {
         repeat {
             errno = 0
             outcome = SSL_connect(ssl.pointer)
-            // A wait with SO_RCVTIMEO ends when the machine sleeps, or the process is stopped (signal(7)).
+            // With SO_RCVTIMEO, a read fails with EINTR when the machine sleeps or the process is stopped (signal(7)).
         } while outcome != 1 && errno == EINTR
         guard outcome == 1 else {
             let number = errno

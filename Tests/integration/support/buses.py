@@ -180,7 +180,7 @@ class Service:
         processes.stop(self.process.pid)
 
     def waits_until_stopped(self) -> None:
-        """It stops itself, and hangs until it is resumed. One that is stopped before that stops again afterwards."""
+        """Waits until it has stopped itself. `hang` could stop it earlier, and then it would stop a second time."""
         assert self.process
         pid = self.process.pid
         until(lambda: processes.state(pid) == "T", 10, f"{self.name} to stop itself")
