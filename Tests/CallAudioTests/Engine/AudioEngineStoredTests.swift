@@ -62,7 +62,7 @@ struct AudioEngineStoredTests {
         let rig = try rig()
         beginStreams(rig, volume: DuckingGain.ducked(music))
         try rig.apply(AudioPlan())
-        #expect(!rig.problems.isEmpty && rig.problems.allSatisfy { $0.contains("what it stores of \(kind)") })
+        #expect(!rig.problems.isEmpty && rig.problems.allSatisfy { $0.contains("the stored volume of \(kind)") })
         #expect(rig.server.model.image.playing.values.allSatisfy { $0.volume == music })
         #expect(rig.engine.isClean)
     }
